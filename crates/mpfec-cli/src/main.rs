@@ -1,0 +1,3 @@
+//! The `mpfec` command.
+
+fn main() {}
