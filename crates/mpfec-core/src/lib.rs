@@ -1,1 +1,12 @@
-//! See the crate's description in Cargo.toml.
+//! The mpfec transport as a pure state machine, and its tokio layer.
+
+mod component;
+mod crypto;
+mod error;
+mod id;
+mod recovery;
+mod stream;
+mod wire;
+
+pub use self::error::TransportError;
+pub use self::id::{Dir, Side, StreamId};
