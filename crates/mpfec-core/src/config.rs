@@ -1,0 +1,147 @@
+//! What an endpoint is told before it starts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::crypto::{ClientTls, ServerTls};
+use crate::endpoint::Secret;
+use crate::profile::Profile;
+
+/// How connections behave. The defaults suit bulk transfer over links of up to
+/// 100 Mbit/s at 200 ms each and need no tuning; everything else is for experts.
+#[derive(Debug, Clone)]
+pub struct TransportConfig {
+    /// Codec, scheduler and congestion controller.
+    pub profile: Profile,
+    /// A connection on which nothing arrives for this long is lost. The smaller of both
+    /// ends' values counts. Zero: never.
+    pub idle_timeout: Duration,
+    /// An idle connection sends something this often, so that it stays open. Zero: never.
+    pub keep_alive: Duration,
+    /// Bytes of one stream that the peer may send beyond what the application has read.
+    pub stream_window: u64,
+    /// The same for all streams together.
+    pub connection_window: u64,
+    /// Bytes that writers may be ahead of what the peer has received, per connection.
+    pub send_buffer: u64,
+    /// Bidirectional streams that the peer may have open at once.
+    pub max_streams_bidi: u64,
+    /// Unidirectional streams that the peer may have open at once.
+    pub max_streams_uni: u64,
+    /// Source symbols in a block at most (K_max), from 1 to 1024.
+    pub max_block_symbols: u16,
+    /// Largest UDP payload to look for on a path, from 1200 bytes.
+    pub max_mtu: u16,
+    /// Bytes of datagrams (unreliable messages) that may wait in each direction.
+    pub datagram_buffer: usize,
+}
+
+impl Default for TransportConfig {
+    fn default() -> Self {
+        Self {
+            profile: Profile::AUTO,
+            idle_timeout: Duration::from_secs(30),
+            keep_alive: Duration::ZERO,
+            stream_window: 8 << 20,
+            connection_window: 12 << 20,
+            send_buffer: 8 << 20,
+            max_streams_bidi: 100,
+            max_streams_uni: 100,
+            max_block_symbols: 64,
+            max_mtu: 1472,
+            datagram_buffer: 1 << 20,
+        }
+    }
+}
+
+impl TransportConfig {
+    /// The same with every value moved into its range.
+    #[must_use]
+    pub fn validated(mut self) -> Self {
+        self.max_block_symbols = self.max_block_symbols.clamp(1, 1024);
+        self.max_mtu = self.max_mtu.clamp(1200, 9000);
+        self.stream_window = self.stream_window.clamp(16 << 10, 1 << 32);
+        self.connection_window = self.connection_window.clamp(self.stream_window, 1 << 32);
+        self.send_buffer = self.send_buffer.clamp(16 << 10, 1 << 32);
+        self.max_streams_bidi = self.max_streams_bidi.min(1 << 20);
+        self.max_streams_uni = self.max_streams_uni.min(1 << 20);
+        self.datagram_buffer = self.datagram_buffer.min(1 << 30);
+        self
+    }
+}
+
+/// What a server needs.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Certificate and key.
+    pub tls: ServerTls,
+    /// How connections behave.
+    pub transport: Arc<TransportConfig>,
+    /// If set, clients must prove that they hold this secret before anything else.
+    pub secret: Option<Secret>,
+    /// Handshakes under way above which clients must first prove their address (Retry).
+    pub retry_above: usize,
+    /// Connections at most; further ones are refused.
+    pub max_connections: usize,
+}
+
+impl ServerConfig {
+    /// A server that accepts anybody who trusts its certificate.
+    #[must_use]
+    pub fn new(tls: ServerTls) -> Self {
+        Self {
+            tls,
+            transport: Arc::default(),
+            secret: None,
+            retry_above: 64,
+            max_connections: 4096,
+        }
+    }
+
+    /// The same, for clients that hold `secret` only.
+    #[must_use]
+    pub fn with_secret(mut self, secret: Secret) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// The same with other transport settings; values out of range are moved into it.
+    #[must_use]
+    pub fn with_transport(mut self, transport: TransportConfig) -> Self {
+        self.transport = Arc::new(transport.validated());
+        self
+    }
+}
+
+/// What a client needs.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    /// Whom to trust.
+    pub tls: ClientTls,
+    /// How connections behave.
+    pub transport: Arc<TransportConfig>,
+    /// The secret that the server asks for.
+    pub secret: Option<Secret>,
+}
+
+impl ClientConfig {
+    /// A client that trusts what `tls` says.
+    #[must_use]
+    pub fn new(tls: ClientTls) -> Self {
+        Self { tls, transport: Arc::default(), secret: None }
+    }
+
+    /// The same, proving to the server that it holds `secret`.
+    #[must_use]
+    pub fn with_secret(mut self, secret: Secret) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// The same with other transport settings; values out of range are moved into it.
+    #[must_use]
+    pub fn with_transport(mut self, transport: TransportConfig) -> Self {
+        self.transport = Arc::new(transport.validated());
+        self
+    }
+}

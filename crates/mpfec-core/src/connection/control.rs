@@ -1,0 +1,130 @@
+//! Frames about the connection and its paths that must arrive and belong to no stream.
+
+use std::collections::BTreeSet;
+
+use crate::component::FrameWriter;
+use crate::path::PathSet;
+use crate::recovery::Token;
+use crate::wire::frame::{self, PathAbandon, PathConnectionId, PathStatusFrame};
+use crate::wire::ConnectionId;
+
+/// What is waiting to be sent, or sent again.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    pub(crate) handshake_done: bool,
+    /// The proof that goes into every packet until the server has confirmed the handshake.
+    pub(crate) authenticate: Option<[u8; 32]>,
+    connection_ids: BTreeSet<u32>,
+    reset_tokens: Vec<(u32, ConnectionId, [u8; 16])>,
+    abandoned: Vec<(u32, u64)>,
+    abandon: BTreeSet<u32>,
+    status: BTreeSet<u32>,
+    statuses: Vec<PathStatusFrame>,
+    pub(crate) ping: bool,
+}
+
+impl Control {
+    /// A connection ID for a further path is to be sent.
+    pub(crate) fn issue(&mut self, path: u32, cid: ConnectionId, reset_token: [u8; 16]) {
+        self.reset_tokens.push((path, cid, reset_token));
+        self.connection_ids.insert(path);
+    }
+
+    /// The peer is to be told that a path is closed.
+    pub(crate) fn abandon(&mut self, path: u32, code: u64) {
+        if self.abandoned.iter().all(|(known, _)| *known != path) {
+            self.abandoned.push((path, code));
+            self.abandon.insert(path);
+        }
+    }
+
+    /// Whether a path was closed by us before.
+    pub(crate) fn has_abandoned(&self, path: u32) -> bool {
+        self.abandoned.iter().any(|(known, _)| *known == path)
+    }
+
+    /// The peer is to be told whether a path is only for backup.
+    pub(crate) fn set_status(&mut self, path: u32, backup: bool) {
+        let sequence = match self.statuses.iter_mut().find(|status| status.path == path) {
+            Some(status) => {
+                status.sequence += 1;
+                status.backup = backup;
+                return drop(self.status.insert(path));
+            }
+            None => 1,
+        };
+        self.statuses.push(PathStatusFrame { path, sequence, backup });
+        self.status.insert(path);
+    }
+
+    pub(crate) fn has_frames(&self) -> bool {
+        self.handshake_done
+            || self.ping
+            || !self.connection_ids.is_empty()
+            || !self.abandon.is_empty()
+            || !self.status.is_empty()
+    }
+
+    pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) {
+        if self.handshake_done && writer.room() >= 1 {
+            writer.buf().push(frame::HANDSHAKE_DONE);
+            writer.wrote(Some(Token::HandshakeDone));
+            self.handshake_done = false;
+        }
+        while let Some(path) = self.connection_ids.first().copied() {
+            if let Some((_, cid, reset_token)) =
+                self.reset_tokens.iter().find(|(issued, ..)| *issued == path)
+            {
+                let frame = PathConnectionId { path, cid: *cid, reset_token: *reset_token };
+                if frame.size() > writer.room() {
+                    return;
+                }
+                frame.encode(writer.buf());
+                writer.wrote(Some(Token::PathConnectionId { path }));
+            }
+            self.connection_ids.remove(&path);
+        }
+        while let Some(path) = self.abandon.first().copied() {
+            if let Some((_, code)) = self.abandoned.iter().find(|(known, _)| *known == path) {
+                let frame = PathAbandon { path, code: *code };
+                if frame.size() > writer.room() {
+                    return;
+                }
+                frame.encode(writer.buf());
+                writer.wrote(Some(Token::PathAbandon { path }));
+            }
+            self.abandon.remove(&path);
+        }
+        while let Some(path) = self.status.first().copied() {
+            if let Some(frame) = self.statuses.iter().find(|status| status.path == path) {
+                if frame.size() > writer.room() {
+                    return;
+                }
+                frame.encode(writer.buf());
+                writer.wrote(Some(Token::PathStatus { path }));
+            }
+            self.status.remove(&path);
+        }
+        if self.ping && writer.room() >= 1 {
+            writer.buf().push(frame::PING);
+            writer.wrote(None);
+            self.ping = false;
+        }
+    }
+
+    pub(crate) fn on_lost(&mut self, token: &Token, paths: &PathSet) {
+        match *token {
+            Token::HandshakeDone => self.handshake_done = true,
+            Token::PathConnectionId { path } if !paths.was_opened(path) || paths.get(path).is_some() => {
+                self.connection_ids.insert(path);
+            }
+            Token::PathAbandon { path } => {
+                self.abandon.insert(path);
+            }
+            Token::PathStatus { path } if paths.get(path).is_some() => {
+                self.status.insert(path);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the application wants to know.
+
+use super::state::CloseReason;
+use crate::address::FourTuple;
+use crate::path::PathReason;
+use crate::stream::StreamEvent;
+use crate::wire::ConnectionId;
+
+/// Something happened on the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is complete: streams may be used. On a server that asks for a secret,
+    /// the client has also proved that it holds it.
+    Connected,
+    /// The connection is over.
+    Closed(CloseReason),
+    /// A stream changed.
+    Stream(StreamEvent),
+    /// A datagram can be read.
+    DatagramReceived,
+    /// Datagrams can be sent again after the buffer was full.
+    DatagramsUnblocked,
+    /// A path changed.
+    Path(PathEvent),
+    /// The peer can also be reached at, or no longer at, further addresses.
+    PeerAddresses,
+}
+
+/// A path came, went, or changed its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathEvent {
+    /// Its number within the connection; never used again.
+    pub path: u32,
+    /// Its addresses.
+    pub tuple: FourTuple,
+    /// What happened.
+    pub change: PathChange,
+    /// Why.
+    pub reason: PathReason,
+}
+
+/// How a path changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathChange {
+    /// It carries data from now on.
+    Up,
+    /// It no longer answers: what it carried moves to the others, and it is probed.
+    Suspected,
+    /// A suspected path answers again.
+    Back,
+    /// It is closed for good.
+    Down,
+}
+
+/// What the endpoint needs to know about one of its connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointEvent {
+    /// Packets with this connection ID belong to the connection.
+    Issued(ConnectionId),
+    /// No longer.
+    Retired(ConnectionId),
+    /// The connection is forgotten.
+    Drained,
+}

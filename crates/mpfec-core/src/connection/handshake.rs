@@ -1,0 +1,534 @@
+//! The handshake: TLS messages in Initial and Handshake packets, tried on every route at
+//! once, so that a dead first path does not stop the start.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mpfec_congestion::RttEstimator;
+
+use super::early::{EarlySpace, Level};
+use crate::address::{FourTuple, SocketId, Transmit};
+use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
+use crate::endpoint::Secret;
+use crate::error::TransportError;
+use crate::id::Side;
+use crate::recovery::{CryptoStream, Pto};
+use crate::wire::frame::Frame;
+use crate::wire::{ConnectionId, TransportParameters};
+
+/// What the client must prove, beyond TLS.
+#[derive(Debug, Clone)]
+pub(crate) enum Authentication {
+    None,
+    /// We hold the server's secret.
+    Prove(Secret),
+    /// The client must hold this secret.
+    Demand(Secret),
+}
+
+/// What a connection starts with.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) side: Side,
+    pub(crate) tls: crypto::Handshake,
+    pub(crate) initial_keys: crypto::Keys,
+    /// Where the handshake is tried: four-tuples, and which of them are alternatives for one
+    /// path.
+    pub(crate) routes: Vec<(FourTuple, usize)>,
+    /// The peer's connection ID; chosen by the client at first.
+    pub(crate) dcid: ConnectionId,
+    /// Ours.
+    pub(crate) scid: ConnectionId,
+    /// The destination of the client's first packet, before any Retry.
+    pub(crate) original_dcid: ConnectionId,
+    /// The server's connection ID in its Retry.
+    pub(crate) retry_scid: Option<ConnectionId>,
+    /// Whether a Retry token has proved the client's address.
+    pub(crate) address_validated: bool,
+    pub(crate) authentication: Authentication,
+    pub(crate) reset_key: ResetKey,
+}
+
+/// Everything about the connection before 1-RTT packets, and what of it stays.
+#[derive(Debug)]
+pub(crate) struct HandshakeSpaces {
+    side: Side,
+    tls: crypto::Handshake,
+    initial: Option<EarlySpace>,
+    handshake: Option<EarlySpace>,
+    one_rtt: CryptoStream,
+    write_level: Level,
+    dcid: ConnectionId,
+    scid: ConnectionId,
+    original_dcid: ConnectionId,
+    retry_scid: Option<ConnectionId>,
+    /// Whether the peer's own connection ID is known.
+    peer_known: bool,
+    token: Bytes,
+    routes: Vec<Route>,
+    rtt: RttEstimator,
+    pto: Pto,
+    fan_out: FanOut,
+    new_keys: Option<OneRttKeys>,
+    peer: Option<TransportParameters>,
+    complete: bool,
+    confirmed: bool,
+    authentication: Authentication,
+    authenticated: bool,
+    reset_key: ResetKey,
+}
+
+/// One way to the peer during the handshake.
+#[derive(Debug)]
+struct Route {
+    tuple: FourTuple,
+    group: usize,
+    received: u64,
+    sent: u64,
+    validated: bool,
+}
+
+/// A datagram that leaves on every route.
+#[derive(Debug, Default)]
+struct FanOut {
+    bytes: Vec<u8>,
+    next: usize,
+}
+
+impl HandshakeSpaces {
+    pub(crate) fn new(opening: Opening) -> Self {
+        let Opening { side, tls, initial_keys, routes, dcid, scid, original_dcid, .. } = opening;
+        let routes = routes
+            .into_iter()
+            .take(MAX_ROUTES)
+            .map(|(tuple, group)| Route {
+                tuple,
+                group,
+                received: 0,
+                sent: 0,
+                validated: side == Side::Client || opening.address_validated,
+            })
+            .collect();
+        Self {
+            side,
+            tls,
+            initial: Some(EarlySpace::new(initial_keys)),
+            handshake: None,
+            one_rtt: CryptoStream::new(),
+            write_level: Level::Initial,
+            dcid,
+            scid,
+            original_dcid,
+            retry_scid: opening.retry_scid,
+            peer_known: side == Side::Server,
+            token: Bytes::new(),
+            routes,
+            rtt: RttEstimator::new(INITIAL_RTT),
+            pto: Pto::default(),
+            fan_out: FanOut::default(),
+            new_keys: None,
+            peer: None,
+            complete: false,
+            confirmed: false,
+            authenticated: !matches!(opening.authentication, Authentication::Demand(_)),
+            authentication: opening.authentication,
+            reset_key: opening.reset_key,
+        }
+    }
+
+    /// Moves what TLS wants to say into the spaces, and installs keys.
+    pub(crate) fn pump(&mut self) -> Result<(), TransportError> {
+        loop {
+            let mut bytes = Vec::new();
+            let change = self.tls.write(&mut bytes);
+            if !bytes.is_empty() {
+                match self.write_level {
+                    Level::Initial => {
+                        if let Some(space) = &mut self.initial {
+                            space.crypto.write(&bytes);
+                        }
+                    }
+                    Level::Handshake => {
+                        if let Some(space) = &mut self.handshake {
+                            space.crypto.write(&bytes);
+                        }
+                    }
+                    Level::OneRtt => self.one_rtt.write(&bytes),
+                }
+            }
+            match change {
+                Some(KeyChange::Handshake(keys)) => {
+                    self.handshake = Some(EarlySpace::new(keys));
+                    self.write_level = Level::Handshake;
+                }
+                Some(KeyChange::OneRtt(keys)) => {
+                    self.new_keys = Some(keys);
+                    self.write_level = Level::OneRtt;
+                }
+                None if bytes.is_empty() => break,
+                None => {}
+            }
+        }
+        if self.peer.is_none() {
+            if let Some(raw) = self.tls.peer_parameters() {
+                let parameters = TransportParameters::parse(raw, self.side.peer())?;
+                self.check_parameters(&parameters)?;
+                self.peer = Some(parameters);
+            }
+        }
+        self.complete |= !self.tls.is_handshaking();
+        Ok(())
+    }
+
+    /// RFC 9000 §7.3: the connection IDs of the handshake are authenticated.
+    fn check_parameters(&self, parameters: &TransportParameters) -> Result<(), TransportError> {
+        let wrong = || Err(TransportError::transport_parameter("connection IDs do not match the handshake"));
+        if parameters.initial_source_connection_id != Some(self.dcid) {
+            return wrong();
+        }
+        if self.side == Side::Client
+            && (parameters.original_destination_connection_id != Some(self.original_dcid)
+                || parameters.retry_source_connection_id != self.retry_scid)
+        {
+            return wrong();
+        }
+        if parameters.path_connection_ids.is_empty() {
+            return Err(TransportError::transport_parameter("no connection ID for the first path"));
+        }
+        Ok(())
+    }
+
+    /// The space of a level whose keys are there and not yet discarded.
+    pub(crate) fn space_mut(&mut self, level: Level) -> Option<&mut EarlySpace> {
+        match level {
+            Level::Initial => self.initial.as_mut(),
+            Level::Handshake => self.handshake.as_mut(),
+            Level::OneRtt => None,
+        }
+    }
+
+    /// Bytes arrived, before anything about them is known.
+    pub(crate) fn on_datagram(&mut self, tuple: &FourTuple, size: usize) {
+        if let Some(route) = self.routes.iter_mut().find(|route| same(&route.tuple, tuple)) {
+            route.received += size as u64;
+        }
+    }
+
+    /// An authenticated packet of the handshake arrived from `tuple`.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        level: Level,
+        tuple: &FourTuple,
+        source: ConnectionId,
+        size: usize,
+    ) {
+        if !self.peer_known {
+            // RFC 9000 §7.2: the server chose its connection ID.
+            self.dcid = source;
+            self.peer_known = true;
+        }
+        match self.routes.iter_mut().find(|route| same(&route.tuple, tuple)) {
+            Some(route) => {
+                route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
+                // RFC 9000 §8.1: only who saw our Initial can have Handshake keys.
+                route.validated |= level == Level::Handshake;
+            }
+            None if self.side == Side::Server && self.routes.len() < MAX_ROUTES => {
+                self.routes.push(Route {
+                    tuple: *tuple,
+                    group: 0,
+                    received: size as u64,
+                    sent: 0,
+                    validated: level == Level::Handshake,
+                });
+            }
+            None => {}
+        }
+        if level == Level::Handshake && self.side == Side::Server {
+            self.initial = None;
+        }
+        let _ = now;
+    }
+
+    /// Frames of an Initial or Handshake packet.
+    pub(crate) fn on_frame(&mut self, now: Instant, level: Level, frame: Frame) -> Result<(), TransportError> {
+        match frame {
+            Frame::Crypto(crypto) => {
+                let Some(space) = self.space_mut(level) else { return Ok(()) };
+                space.crypto.on_received(crypto.offset, &crypto.data)?;
+                self.read_tls(level)
+            }
+            Frame::Ack(ack) => {
+                let Some(space) = self.space_mut(level) else { return Ok(()) };
+                if let Some(sample) = space.on_ack(now, &ack)? {
+                    self.rtt.update(now, sample, Duration::ZERO);
+                }
+                self.pto.on_ack();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_tls(&mut self, level: Level) -> Result<(), TransportError> {
+        loop {
+            let chunk = match level {
+                Level::Initial => self.initial.as_mut().and_then(|space| space.crypto.read()),
+                Level::Handshake => self.handshake.as_mut().and_then(|space| space.crypto.read()),
+                Level::OneRtt => self.one_rtt.read(),
+            };
+            let Some(chunk) = chunk else { break };
+            self.tls.read(level, &chunk)?;
+        }
+        self.pump()
+    }
+
+    /// TLS messages after the handshake.
+    pub(crate) fn on_one_rtt_crypto(&mut self, offset: u64, data: &Bytes) -> Result<(), TransportError> {
+        self.one_rtt.on_received(offset, data)?;
+        self.read_tls(Level::OneRtt)
+    }
+
+    pub(crate) fn one_rtt_crypto(&mut self) -> &mut CryptoStream {
+        &mut self.one_rtt
+    }
+
+    /// The server asks for proof of our address (RFC 9000 §17.2.5).
+    pub(crate) fn on_retry(&mut self, source: ConnectionId, token: Bytes, keys: crypto::Keys) {
+        self.retry_scid = Some(source);
+        self.dcid = source;
+        self.token = token;
+        if let Some(space) = &mut self.initial {
+            space.restart(keys);
+        }
+        self.fan_out = FanOut::default();
+    }
+
+    /// Whether a Retry may be followed: once, and before anything else came.
+    pub(crate) fn accepts_retry(&self) -> bool {
+        self.side == Side::Client && !self.peer_known && self.retry_scid.is_none()
+    }
+
+    pub(crate) fn take_new_keys(&mut self) -> Option<OneRttKeys> {
+        self.new_keys.take()
+    }
+
+    pub(crate) fn peer(&self) -> Option<&TransportParameters> {
+        self.peer.as_ref()
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether streams may be used: complete, and the client has proved what it must.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.complete && self.authenticated
+    }
+
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.authenticated
+    }
+
+    /// Both ends know that the handshake is complete: its keys go (RFC 9001 §4.9.2).
+    pub(crate) fn confirm(&mut self) {
+        self.confirmed = true;
+        self.initial = None;
+        self.handshake = None;
+        self.fan_out = FanOut::default();
+    }
+
+    /// The proof that the client owes, from the TLS exporter.
+    pub(crate) fn proof(&self) -> Result<Option<[u8; 32]>, TransportError> {
+        match &self.authentication {
+            Authentication::Prove(secret) => crypto::authenticate(&self.tls, secret).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The client's proof arrived.
+    pub(crate) fn on_authenticate(&mut self, mac: &[u8; 32]) -> Result<(), TransportError> {
+        if self.authenticated {
+            return Ok(());
+        }
+        if let Authentication::Demand(secret) = &self.authentication {
+            crypto::verify_authentication(&self.tls, secret, mac)?;
+        }
+        self.authenticated = true;
+        Ok(())
+    }
+
+    pub(crate) fn reset_token(&self, cid: &ConnectionId) -> [u8; 16] {
+        self.reset_key.token(cid.as_ref())
+    }
+
+    pub(crate) fn peer_max_payload(&self) -> u16 {
+        self.peer.as_ref().map_or(1200, |peer| u16::try_from(peer.max_udp_payload_size).unwrap_or(u16::MAX))
+    }
+
+    pub(crate) fn rtt(&self) -> Option<Duration> {
+        self.rtt.has_sample().then(|| self.rtt.smoothed())
+    }
+
+    pub(crate) fn tuples(&self) -> Vec<FourTuple> {
+        self.routes.iter().map(|route| route.tuple).collect()
+    }
+
+    /// Routes for paths beside the first: one of each group that `first` is not in.
+    pub(crate) fn other_routes(&self, first: &FourTuple) -> Vec<FourTuple> {
+        let taken = self.routes.iter().find(|route| same(&route.tuple, first)).map(|route| route.group);
+        let mut groups: Vec<usize> = self.routes.iter().map(|route| route.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+            .into_iter()
+            .filter(|group| Some(*group) != taken)
+            .filter_map(|group| {
+                let of_group = || self.routes.iter().filter(|route| route.group == group);
+                of_group().find(|route| route.received > 0).or_else(|| of_group().next())
+            })
+            .map(|route| route.tuple)
+            .collect()
+    }
+
+    /// Whether the handshake proved that the peer receives at this address.
+    pub(crate) fn has_validated(&self, tuple: &FourTuple) -> bool {
+        self.routes.iter().any(|route| route.validated && same(&route.tuple, tuple))
+    }
+
+    pub(crate) fn forget_socket(&mut self, socket: SocketId) {
+        self.routes.retain(|route| route.tuple.socket != socket);
+        self.fan_out.next = self.fan_out.next.min(self.routes.len());
+    }
+
+    /// When a packet of the handshake counts as lost or must be probed for.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        if self.confirmed {
+            return None;
+        }
+        let spaces = || [&self.initial, &self.handshake].into_iter().flatten();
+        let loss = spaces().filter_map(|space| space.packets.loss_time()).min();
+        let pto = spaces()
+            .filter(|space| space.packets.ack_eliciting_in_flight())
+            .filter_map(|space| space.packets.last_ack_eliciting_sent())
+            .max()
+            .and_then(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO));
+        let ack = spaces().filter_map(|space| space.received.ack_timer()).min();
+        [loss, pto, ack].into_iter().flatten().min()
+    }
+
+    fn pto_base(&self) -> Duration {
+        self.rtt.pto_base()
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        if self.confirmed {
+            return;
+        }
+        let loss_delay = (self.rtt.smoothed().max(self.rtt.latest()) * 9 / 8).max(Duration::from_millis(1));
+        let mut lost = false;
+        for space in [&mut self.initial, &mut self.handshake].into_iter().flatten() {
+            lost |= space.detect_lost(now, loss_delay);
+        }
+        let overdue = [&self.initial, &self.handshake]
+            .into_iter()
+            .flatten()
+            .filter(|space| space.packets.ack_eliciting_in_flight())
+            .filter_map(|space| space.packets.last_ack_eliciting_sent())
+            .max()
+            .and_then(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO))
+            .is_some_and(|at| now >= at);
+        if overdue && !lost {
+            self.pto.on_timeout();
+            for space in [&mut self.initial, &mut self.handshake].into_iter().flatten() {
+                space.probe();
+            }
+        }
+    }
+
+    /// Writes the next datagram of the handshake.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        rng: &mut crate::rng::Rng,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        loop {
+            while let Some(route) = self.routes.get_mut(self.fan_out.next) {
+                if self.fan_out.bytes.is_empty() {
+                    break;
+                }
+                self.fan_out.next += 1;
+                let size = self.fan_out.bytes.len() as u64;
+                if !route.validated && route.sent + size > 3 * route.received {
+                    continue;
+                }
+                route.sent += size;
+                buf.extend_from_slice(&self.fan_out.bytes);
+                return Some(Transmit {
+                    tuple: route.tuple,
+                    ecn: None,
+                    size: self.fan_out.bytes.len(),
+                    segment_size: None,
+                });
+            }
+            self.fan_out.bytes.clear();
+            self.fan_out.next = 0;
+            if !self.may_send() || !self.build(now, rng) {
+                return None;
+            }
+        }
+    }
+
+    /// Whether any route would take a full datagram: otherwise what is built is lost.
+    fn may_send(&self) -> bool {
+        self.routes.iter().any(|route| route.validated || route.sent + 1200 <= 3 * route.received)
+    }
+
+    /// Builds one datagram of Initial and Handshake packets, if there is anything to say.
+    fn build(&mut self, now: Instant, rng: &mut crate::rng::Rng) -> bool {
+        let wants = |space: &Option<EarlySpace>| space.as_ref().is_some_and(|space| space.wants_to_send(now));
+        let (initial, handshake) = (wants(&self.initial), wants(&self.handshake));
+        if !initial && !handshake {
+            return false;
+        }
+        let out = &mut self.fan_out.bytes;
+        let ids = super::early::PacketIds { dcid: self.dcid, scid: self.scid };
+        if initial {
+            let alone = !handshake;
+            if let Some(space) = &mut self.initial {
+                let pad = alone.then_some(DATAGRAM_SIZE);
+                space.write_packet(now, Level::Initial, &ids, &self.token, pad, rng, out);
+            }
+        }
+        if handshake {
+            if let Some(space) = &mut self.handshake {
+                // A datagram with an Initial packet is padded to 1200 bytes (RFC 9000 §14.1).
+                let pad = initial.then_some(DATAGRAM_SIZE);
+                space.write_packet(now, Level::Handshake, &ids, &Bytes::new(), pad, rng, out);
+                if self.side == Side::Client {
+                    // RFC 9001 §4.9.1.
+                    self.initial = None;
+                }
+            }
+        }
+        !out.is_empty()
+    }
+}
+
+fn same(a: &FourTuple, b: &FourTuple) -> bool {
+    super::open::same_route(a, b)
+}
+
+/// Routes on which a handshake is tried at most.
+const MAX_ROUTES: usize = 16;
+/// Before anything was measured: short, because a probe costs little and a lost first
+/// packet would cost a PTO.
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+const MAX_PTO: Duration = Duration::from_secs(2);
+const DATAGRAM_SIZE: usize = 1200;

@@ -1,0 +1,290 @@
+//! A connection as a state machine: datagrams, time and commands in, datagrams, timers and
+//! events out. It decides nothing itself: it routes to the components that do.
+
+mod address;
+mod close;
+mod control;
+mod datagram;
+mod dispatch;
+mod early;
+mod event;
+mod handshake;
+mod open;
+mod receive;
+mod state;
+mod stats;
+mod timers;
+mod transmit;
+mod view;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mpfec_sched::Scheduler;
+
+use crate::address::{Datagram, FourTuple, Transmit};
+use crate::config::TransportConfig;
+use crate::crypto::OneRttKeys;
+use crate::id::{Dir, Side, StreamId};
+use crate::path::PathSet;
+use crate::recovery::{Acked, Lost};
+use crate::rng::Rng;
+use crate::stream::{ReadError, Streams, WriteError};
+
+use self::address::Addresses;
+use self::control::Control;
+use self::datagram::Datagrams;
+use self::handshake::HandshakeSpaces;
+use self::state::State;
+use self::view::PathViews;
+
+pub use self::datagram::SendDatagramError;
+pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
+pub use self::open::OpenPathError;
+pub use self::state::CloseReason;
+pub use self::stats::{ConnectionStats, PathStats, PathStatus};
+pub(crate) use self::handshake::{Authentication, Opening};
+
+/// One end of a connection.
+///
+/// Any number of inputs may come before the outputs are drained, but to forget to drain
+/// them costs time: after each input call [`poll_transmit`](Self::poll_transmit) until it
+/// gives nothing, then the events, then arm a timer with
+/// [`poll_timeout`](Self::poll_timeout).
+#[derive(Debug)]
+pub struct Connection {
+    side: Side,
+    config: Arc<TransportConfig>,
+    rng: Rng,
+    state: State,
+    handshake: HandshakeSpaces,
+    keys: Option<OneRttKeys>,
+    paths: PathSet,
+    path_views: PathViews,
+    streams: Streams,
+    scheduler: Box<dyn Scheduler>,
+    datagrams: Datagrams,
+    addresses: Addresses,
+    control: Control,
+    events: VecDeque<Event>,
+    endpoint_events: VecDeque<EndpointEvent>,
+    idle_timeout: Duration,
+    idle_since: Instant,
+    last_sent: Instant,
+    /// Where the next round over the paths starts, so that none is always first.
+    next_path: usize,
+    totals: Totals,
+    scratch: Scratch,
+    last_now: Instant,
+}
+
+/// Buffers that are used again, so that nothing is allocated per packet.
+#[derive(Debug, Default)]
+struct Scratch {
+    acked: Vec<Acked<mpfec_congestion::PacketState>>,
+    lost: Vec<Lost<mpfec_congestion::PacketState>>,
+}
+
+/// Counters that outlive paths.
+#[derive(Debug, Default)]
+struct Totals {
+    sent_bytes: u64,
+    received_bytes: u64,
+    dropped_packets: u64,
+}
+
+impl Connection {
+    /// Takes one UDP payload. Whatever it holds, this neither fails nor panics: what cannot
+    /// be authenticated is dropped, what an authenticated peer does wrong ends the
+    /// connection.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: Datagram) {
+        let now = self.monotonic(now);
+        self.receive(now, datagram);
+    }
+
+    /// Fires what is due; harmless when nothing is.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.monotonic(now);
+        self.on_timeout(now);
+    }
+
+    /// Writes the next datagram, or up to `max_segments` datagrams of equal size to the same
+    /// peer, to the end of `buf`, which should be empty. `None`: nothing to send now.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let now = self.monotonic(now);
+        self.transmit(now, max_segments.max(1), buf)
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); what was said before no longer
+    /// holds. `None`: only when something else happens.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.next_timer().map(|(at, _)| at)
+    }
+
+    /// What the application should know next.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
+        }
+        if self.handshake.is_usable() { self.streams.poll_event().map(Event::Stream) } else { None }
+    }
+
+    /// What the endpoint should know next.
+    pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        self.endpoint_events.pop_front()
+    }
+
+    /// Which end this is.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Whether the TLS handshake is still going on.
+    #[must_use]
+    pub fn is_handshaking(&self) -> bool {
+        self.state.is_handshaking()
+    }
+
+    /// Whether the connection is over; datagrams that end it may still have to leave.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        !self.state.is_open()
+    }
+
+    /// Whether there is nothing left to do, not even to answer late packets.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.state.is_drained()
+    }
+
+    /// Opens a stream, unless the peer's limit is reached; then `Available` tells when it
+    /// has risen.
+    pub fn open_stream(&mut self, dir: Dir) -> Option<StreamId> {
+        if self.state.is_open() { self.streams.open(dir) } else { None }
+    }
+
+    /// Takes the next stream that the peer opened.
+    pub fn accept_stream(&mut self, dir: Dir) -> Option<StreamId> {
+        self.streams.accept(dir)
+    }
+
+    /// Hands bytes to a stream. Returns how many it took.
+    ///
+    /// # Errors
+    /// See [`WriteError`]; `Blocked` is followed by a `Writable` event.
+    pub fn write(&mut self, stream: StreamId, data: &[u8]) -> Result<usize, WriteError> {
+        if !self.state.is_open() {
+            return Err(WriteError::Closed);
+        }
+        self.streams.write(stream, data)
+    }
+
+    /// Takes the next bytes of a stream, at most `max`; `None` at its end.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; `Blocked` is followed by a `Readable` event.
+    pub fn read(&mut self, stream: StreamId, max: usize) -> Result<Option<Bytes>, ReadError> {
+        self.streams.read(stream, max)
+    }
+
+    /// Ends the open block, so that it can be repaired without waiting for more data.
+    pub fn flush(&mut self, stream: StreamId) {
+        self.streams.flush(stream);
+    }
+
+    /// Says that nothing more will be written to a stream.
+    ///
+    /// # Errors
+    /// If the peer stopped the stream, or it was ended before.
+    pub fn finish(&mut self, stream: StreamId) -> Result<(), WriteError> {
+        self.streams.finish(stream)
+    }
+
+    /// Abandons what was written to a stream; the peer's reader sees `code`.
+    pub fn reset(&mut self, stream: StreamId, code: u64) {
+        self.streams.reset(stream, code);
+    }
+
+    /// Says that nothing more will be read from a stream; the peer's writer sees `code`.
+    pub fn stop(&mut self, stream: StreamId, code: u64) {
+        self.streams.stop(stream, code);
+    }
+
+    /// Data of streams with a higher priority go first; 0 from the start.
+    pub fn set_priority(&mut self, stream: StreamId, priority: i32) {
+        self.streams.set_priority(stream, priority);
+    }
+
+    /// Sends an unreliable message.
+    ///
+    /// # Errors
+    /// See [`SendDatagramError`].
+    pub fn send_datagram(&mut self, data: Bytes) -> Result<(), SendDatagramError> {
+        if !self.state.is_open() {
+            return Err(SendDatagramError::Closed);
+        }
+        let max = self.max_datagram_size().ok_or(SendDatagramError::Unsupported)?;
+        if data.len() > max {
+            return Err(SendDatagramError::TooLarge { size: data.len(), max });
+        }
+        self.datagrams.send(data)
+    }
+
+    /// Takes the oldest unread message.
+    pub fn recv_datagram(&mut self) -> Option<Bytes> {
+        self.datagrams.recv()
+    }
+
+    /// Ends the connection, telling the peer's application `code` and `reason`. What was
+    /// written and not yet delivered is lost.
+    pub fn close(&mut self, now: Instant, code: u64, reason: &str) {
+        let now = self.monotonic(now);
+        self.close_locally(now, code, reason);
+    }
+
+    /// Uses new keys from the next packet on (RFC 9001 §6).
+    pub fn update_keys(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.initiate_update();
+        }
+    }
+
+    /// Counters, and paths as they are now.
+    #[must_use]
+    pub fn stats(&self) -> ConnectionStats {
+        ConnectionStats {
+            streams: self.streams.stats(),
+            paths: self.paths.iter().map(PathStats::of).collect(),
+            sent_bytes: self.totals.sent_bytes,
+            received_bytes: self.totals.received_bytes,
+            dropped_packets: self.totals.dropped_packets,
+            dropped_datagrams: self.datagrams.dropped,
+        }
+    }
+
+    /// Where the handshake is tried, or where the peer is reached on each open path.
+    #[must_use]
+    pub fn tuples(&self) -> Vec<FourTuple> {
+        if self.paths.len() == 0 {
+            self.handshake.tuples()
+        } else {
+            self.paths.iter().map(|path| path.tuple).collect()
+        }
+    }
+
+    /// A clock that stands still rather than going back: callers on several threads may
+    /// hand in times in another order than they took them.
+    fn monotonic(&mut self, now: Instant) -> Instant {
+        self.last_now = self.last_now.max(now);
+        self.last_now
+    }
+}

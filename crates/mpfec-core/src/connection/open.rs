@@ -1,0 +1,205 @@
+//! Opening, closing and changing paths.
+
+use std::time::{Duration, Instant};
+
+use super::Connection;
+use super::event::{EndpointEvent, Event, PathChange, PathEvent};
+use crate::address::{FourTuple, SocketId};
+use crate::id::Side;
+use crate::path::{LocalCid, Path, PathReason, Validation};
+use crate::recovery::Lost;
+use crate::wire::ConnectionId;
+
+/// Why no path was opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenPathError {
+    /// The handshake is not complete, or the connection is over.
+    #[error("the connection is not established")]
+    NotEstablished,
+    /// Only the end that started the connection opens paths.
+    #[error("only the client opens paths")]
+    NotClient,
+    /// As many paths as a connection can have are open.
+    #[error("{0} paths are open, which is the most a connection can have")]
+    TooManyPaths(usize),
+    /// There is a path between these addresses already.
+    #[error("path {0} uses these addresses already")]
+    Duplicate(u32),
+    /// The peer has not handed out a connection ID for a further path yet.
+    #[error("the peer has given no connection ID for a further path yet")]
+    NoConnectionId,
+}
+
+impl Connection {
+    /// Opens a path; `Up` follows when its address has answered. Returns its number.
+    ///
+    /// # Errors
+    /// See [`OpenPathError`].
+    pub fn open_path(&mut self, now: Instant, tuple: FourTuple) -> Result<u32, OpenPathError> {
+        let now = self.monotonic(now);
+        if self.side == Side::Server {
+            return Err(OpenPathError::NotClient);
+        }
+        if !self.state.is_open() || self.keys.is_none() {
+            return Err(OpenPathError::NotEstablished);
+        }
+        if let Some(path) = self.paths.iter().find(|path| same_route(&path.tuple, &tuple)) {
+            return Err(OpenPathError::Duplicate(path.id));
+        }
+        let slot = self.paths.free_slot().ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
+        let id = self.paths.next_id().ok_or(OpenPathError::NoConnectionId)?;
+        let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
+        self.insert_path(now, id, slot, tuple, validation);
+        Ok(id)
+    }
+
+    /// Closes a path for good and tells the peer. What was in flight on it is replaced on
+    /// the others. Closing a path that is not open does nothing.
+    pub fn close_path(&mut self, now: Instant, id: u32) {
+        let now = self.monotonic(now);
+        self.drop_path(now, id, PathReason::ClosedHere, Some(0));
+    }
+
+    /// Closes the paths of a socket that is gone, for example with its interface.
+    pub fn socket_gone(&mut self, now: Instant, socket: SocketId) {
+        let now = self.monotonic(now);
+        self.handshake.forget_socket(socket);
+        let gone: Vec<u32> =
+            self.paths.iter().filter(|path| path.tuple.socket == socket).map(|path| path.id).collect();
+        for id in gone {
+            self.drop_path(now, id, PathReason::InterfaceGone, Some(0));
+        }
+    }
+
+    /// Uses a path only when no other carries data, or again as any other.
+    pub fn set_backup(&mut self, id: u32, backup: bool) {
+        if let Some(path) = self.paths.get_mut(id) {
+            path.backup = backup;
+            self.control.set_status(id, backup);
+        }
+    }
+
+    /// Tells the peer where else this end can be reached. False beyond 16 addresses.
+    pub fn advertise_address(&mut self, address: std::net::SocketAddr) -> bool {
+        self.addresses.advertise(address)
+    }
+
+    /// Tells the peer that an advertised address no longer reaches this end.
+    pub fn withdraw_address(&mut self, address: std::net::SocketAddr) {
+        self.addresses.withdraw(address);
+    }
+
+    /// Where the peer says that it can be reached as well.
+    #[must_use]
+    pub fn peer_addresses(&self) -> Vec<std::net::SocketAddr> {
+        self.addresses.remote().collect()
+    }
+
+    pub(super) fn insert_path(
+        &mut self,
+        now: Instant,
+        id: u32,
+        slot: usize,
+        tuple: FourTuple,
+        validation: Validation,
+    ) {
+        let max_mtu = largest_payload(&tuple, self.config.max_mtu).min(self.handshake.peer_max_payload());
+        let path = Path::new(
+            id,
+            slot,
+            tuple,
+            validation,
+            self.config.profile.congestion,
+            max_mtu,
+            now,
+        );
+        self.paths.insert(path);
+        self.issue_connection_ids();
+    }
+
+    /// The peer used a path that we did not know: a client's packet on a fresh path ID.
+    /// Returns whether the path is open now.
+    pub(super) fn accept_path(&mut self, now: Instant, id: u32, tuple: FourTuple) -> bool {
+        if self.side == Side::Client || self.paths.remote(id).is_none() {
+            return false;
+        }
+        let Some(slot) = self.paths.free_slot() else { return false };
+        let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
+        self.insert_path(now, id, slot, tuple, validation);
+        true
+    }
+
+    /// Takes a path out, moves what it carried to the others, and tells everybody.
+    pub(super) fn drop_path(&mut self, now: Instant, id: u32, reason: PathReason, tell: Option<u64>) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let mut lost: Vec<Lost<_>> = Vec::new();
+        path.space.declare_all_lost(&mut lost);
+        let (slot, announced) = (path.slot, path.announced);
+        for packet in &lost {
+            self.tokens_lost(&packet.packet.tokens, slot, now);
+        }
+        let Some((path, local)) = self.paths.remove(id) else { return };
+        if let Some(local) = local {
+            self.endpoint_events.push_back(EndpointEvent::Retired(local.cid));
+        }
+        if let Some(code) = tell {
+            self.control.abandon(id, code);
+        }
+        if announced || reason == PathReason::NeverAnswered {
+            self.announce(&path, PathChange::Down, reason);
+        }
+        self.issue_connection_ids();
+        self.update_symbol_size();
+    }
+
+    /// Keeps the peer supplied with connection IDs for paths that may be opened.
+    pub(super) fn issue_connection_ids(&mut self) {
+        if self.keys.is_none() {
+            return;
+        }
+        loop {
+            let spare =
+                self.paths.locals().iter().filter(|cid| !self.paths.was_opened(cid.path)).count();
+            if spare >= SPARE_CIDS {
+                return;
+            }
+            let path = self.paths.locals().iter().map(|cid| cid.path + 1).max().unwrap_or(0);
+            let cid = ConnectionId::new(&self.rng.bytes::<8>());
+            let reset_token = self.handshake.reset_token(&cid);
+            self.paths.add_local(LocalCid { path, cid });
+            self.control.issue(path, cid, reset_token);
+            self.endpoint_events.push_back(EndpointEvent::Issued(cid));
+        }
+    }
+
+    pub(super) fn announce(&mut self, path: &Path, change: PathChange, reason: PathReason) {
+        self.events.push_back(Event::Path(PathEvent { path: path.id, tuple: path.tuple, change, reason }));
+    }
+
+    /// Symbols of new blocks must fit every open path that is known to work.
+    pub(super) fn update_symbol_size(&mut self) {
+        let mtu = self
+            .paths
+            .iter()
+            .filter(|path| path.validation.is_validated())
+            .map(|path| path.mtu.current())
+            .min()
+            .unwrap_or(crate::path::MIN_MTU);
+        self.streams.set_symbol_size(self.symbol_size_for(mtu));
+    }
+}
+
+/// Whether two four-tuples take the same way, as far as this host can tell.
+pub(super) fn same_route(a: &FourTuple, b: &FourTuple) -> bool {
+    a.socket == b.socket && a.remote == b.remote
+}
+
+/// What fits behind IP and UDP headers: an IPv6 header is 20 bytes longer.
+fn largest_payload(tuple: &FourTuple, max_mtu: u16) -> u16 {
+    if tuple.remote.is_ipv6() { max_mtu.saturating_sub(20) } else { max_mtu }
+}
+
+/// How long an address may take to answer.
+const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
+/// Connection IDs that the peer holds for paths that are not open yet.
+pub(super) const SPARE_CIDS: usize = 4;

@@ -1,0 +1,126 @@
+//! What a connection has measured and done so far.
+
+use std::time::Duration;
+
+use crate::address::FourTuple;
+use crate::path::Path;
+use crate::stream::StreamStats;
+
+/// Counters of a connection since it began, and its paths as they are now.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionStats {
+    /// The data plane: bytes, symbols, repair.
+    pub streams: StreamStats,
+    /// Open paths, in the order they were opened.
+    pub paths: Vec<PathStats>,
+    /// UDP payload bytes sent, on all paths that ever were.
+    pub sent_bytes: u64,
+    /// UDP payload bytes received.
+    pub received_bytes: u64,
+    /// Packets that could not be authenticated or parsed and changed nothing.
+    pub dropped_packets: u64,
+    /// Datagrams (unreliable messages) that had to give way to newer ones.
+    pub dropped_datagrams: u64,
+}
+
+/// One path as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathStats {
+    /// Its number within the connection.
+    pub id: u32,
+    /// Its addresses.
+    pub tuple: FourTuple,
+    /// What it is good for now.
+    pub state: PathStatus,
+    /// Smoothed RTT (RFC 9002 §5.3), the acknowledgement coming back on whichever path.
+    pub srtt: Duration,
+    /// Smallest RTT of late.
+    pub min_rtt: Duration,
+    /// Congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Bytes in flight.
+    pub in_flight_bytes: u64,
+    /// Pacing rate in bytes per second.
+    pub pacing_rate: u64,
+    /// Measured delivery rate in bytes per second, 0 before the first sample.
+    pub delivery_rate: u64,
+    /// Share of packets lost of late, all causes.
+    pub loss: f64,
+    /// UDP payload bytes that the path is known to carry.
+    pub mtu: u16,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// UDP payload bytes sent.
+    pub sent_bytes: u64,
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Packets received.
+    pub received_packets: u64,
+    /// UDP payload bytes received.
+    pub received_bytes: u64,
+    /// UDP payload bytes that the peer acknowledged.
+    pub delivered_bytes: u64,
+    /// The controller's own word for its state.
+    pub controller: &'static str,
+    /// Lost packets by verdict: congestion, unknown, wireless.
+    pub loss_verdicts: [u64; 3],
+}
+
+/// What a path is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathStatus {
+    /// Its address has not answered yet.
+    Validating,
+    /// It carries data.
+    Active,
+    /// It does not answer and is probed.
+    Suspected,
+    /// It carries data only when no other path does.
+    Backup,
+}
+
+impl std::fmt::Display for PathStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Validating => "validating",
+            Self::Active => "active",
+            Self::Suspected => "suspected",
+            Self::Backup => "backup",
+        })
+    }
+}
+
+impl PathStats {
+    pub(crate) fn of(path: &Path) -> Self {
+        let verdicts = path.controller.loss_verdicts();
+        Self {
+            id: path.id,
+            tuple: path.tuple,
+            state: if !path.validation.is_validated() {
+                PathStatus::Validating
+            } else if path.liveness.is_suspected() {
+                PathStatus::Suspected
+            } else if path.backup {
+                PathStatus::Backup
+            } else {
+                PathStatus::Active
+            },
+            srtt: path.srtt(),
+            min_rtt: path.rtt.min(),
+            cwnd_bytes: path.controller.cwnd(),
+            in_flight_bytes: path.space.bytes_in_flight(),
+            pacing_rate: path.pacing_rate(),
+            delivery_rate: path.delivery_rate,
+            loss: path.loss.get(),
+            mtu: path.mtu.current(),
+            sent_packets: path.counters.sent_packets,
+            sent_bytes: path.counters.sent_bytes,
+            lost_packets: path.counters.lost_packets,
+            received_packets: path.counters.received_packets,
+            received_bytes: path.counters.received_bytes,
+            delivered_bytes: path.counters.delivered_bytes,
+            controller: path.controller.state(),
+            loss_verdicts: [verdicts.congestion, verdicts.unknown, verdicts.wireless],
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is due when.
+
+use std::time::{Duration, Instant};
+
+use super::Connection;
+use super::event::PathChange;
+use super::state::CloseReason;
+use crate::path::{Path, PathReason};
+
+/// Names a timer for logs and livelock reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// The closing or draining period ends.
+    Close,
+    /// Nothing arrived for too long.
+    Idle,
+    /// Something must be sent so that the peer does not time out.
+    KeepAlive,
+    /// A packet of the handshake is lost or must be probed for.
+    Handshake,
+    /// An acknowledgement may be held back no longer.
+    AckDelay(u32),
+    /// A packet of the path is old enough to be lost.
+    Loss(u32),
+    /// A path's answer is overdue.
+    Pto(u32),
+    /// A suspected path is probed.
+    Probe(u32),
+    /// The pacer of a path with something to send lets the next packet out.
+    Pacing(u32),
+    /// An address must be challenged again, or has not answered.
+    Validation(u32),
+    /// The keys of before an update are forgotten.
+    OldKeys,
+}
+
+impl Connection {
+    /// The timer that fires next, and when.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<(Instant, Timer)> {
+        if let Some(until) = self.state.next_timeout() {
+            return Some((until, Timer::Close));
+        }
+        if self.state.is_drained() {
+            return None;
+        }
+        let mut next = Earliest::default();
+        next.add(self.idle_deadline(), Timer::Idle);
+        next.add(self.keep_alive_deadline(), Timer::KeepAlive);
+        next.add(self.handshake.next_timeout(), Timer::Handshake);
+        next.add(self.keys.as_ref().and_then(|keys| keys.next_timeout()), Timer::OldKeys);
+        for path in self.paths.iter() {
+            next.add(path.received.ack_timer(), Timer::AckDelay(path.id));
+            next.add(path.space.loss_time(), Timer::Loss(path.id));
+            next.add(self.pto_deadline(path), Timer::Pto(path.id));
+            next.add(path.liveness.next_probe(), Timer::Probe(path.id));
+            next.add(path.validation.next_timeout(), Timer::Validation(path.id));
+        }
+        for (at, path) in self.pacing_deadlines() {
+            next.add(Some(at), Timer::Pacing(path));
+        }
+        next.0
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        if self.state.on_timeout(now) {
+            self.on_drained();
+            return;
+        }
+        if !self.state.is_open() {
+            return;
+        }
+        if self.idle_deadline().is_some_and(|at| now >= at) {
+            self.vanish(CloseReason::TimedOut);
+            return;
+        }
+        if self.keep_alive_deadline().is_some_and(|at| now >= at) {
+            self.control.ping = true;
+            self.last_sent = now;
+        }
+        self.handshake.on_timeout(now);
+        if let Some(keys) = &mut self.keys {
+            keys.on_timeout(now);
+        }
+        let mut index = 0;
+        while let Some(id) = self.paths.at(index).map(|path| path.id) {
+            self.on_path_timeout(now, index);
+            // A path may have been closed; then the next one has its position.
+            index += usize::from(self.paths.at(index).is_some_and(|path| path.id == id));
+        }
+    }
+
+    fn on_path_timeout(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at_mut(index) else { return };
+        let id = path.id;
+        if path.validation.on_timeout(now) {
+            match path.previous_tuple.take() {
+                Some(previous) => {
+                    // RFC 9000 §9.3.2: the new address never answered, the old one did.
+                    path.tuple = previous;
+                    path.validation.confirm();
+                }
+                None => return self.drop_path(now, id, PathReason::NeverAnswered, Some(0)),
+            }
+        }
+        if path.space.loss_time().is_some_and(|at| now >= at) {
+            self.detect_lost(now, index);
+        }
+        let Some(path) = self.paths.at(index) else { return };
+        if self.pto_deadline(path).is_some_and(|at| now >= at) {
+            self.on_pto(now, index);
+        }
+    }
+
+    /// When the path counts as silent: a PTO after the oldest unanswered packet if there is
+    /// another path to move to, a PTO with back-off after the last one if there is none.
+    fn pto_deadline(&self, path: &Path) -> Option<Instant> {
+        if path.liveness.is_suspected() || !path.validation.is_validated() {
+            return None;
+        }
+        let base = path.pto_base();
+        if self.has_other_usable(path.id) {
+            path.space.oldest_unacked().map(|sent| sent + base)
+        } else {
+            path.pto.deadline(path.space.last_ack_eliciting_sent()?, base, MAX_PTO)
+        }
+        .filter(|_| path.space.ack_eliciting_in_flight())
+    }
+
+    pub(super) fn has_other_usable(&self, id: u32) -> bool {
+        self.paths.iter().any(|path| path.id != id && path.is_usable())
+    }
+
+    fn on_pto(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at(index) else { return };
+        let id = path.id;
+        if self.has_other_usable(id) {
+            self.suspect(now, index);
+            return;
+        }
+        let Some(path) = self.paths.at_mut(index) else { return };
+        path.pto.on_timeout();
+        path.probes = 2;
+        path.controller.on_timeout(now, path.pto.count());
+    }
+
+    /// A path went silent: what it carried counts as lost, and it is probed.
+    fn suspect(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at_mut(index) else { return };
+        path.liveness.suspect(now, path.rtt.smoothed());
+        path.pto.on_timeout();
+        path.controller.on_timeout(now, path.pto.count());
+        let slot = path.slot;
+        let (id, tuple) = (path.id, path.tuple);
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        path.space.declare_all_lost(&mut lost);
+        for packet in &lost {
+            self.tokens_lost(&packet.packet.tokens, slot, now);
+        }
+        lost.clear();
+        self.scratch.lost = lost;
+        tracing::debug!(path = id, "path suspected");
+        self.events.push_back(super::Event::Path(super::PathEvent {
+            path: id,
+            tuple,
+            change: PathChange::Suspected,
+            reason: PathReason::Silent,
+        }));
+    }
+
+    fn idle_deadline(&self) -> Option<Instant> {
+        (!self.idle_timeout.is_zero()).then(|| {
+            // RFC 9000 §10.1: never shorter than three PTOs, or one loss would end it.
+            let pto = self.paths.iter().map(|path| path.pto_base()).min().unwrap_or_default();
+            self.idle_since + self.idle_timeout.max(3 * pto)
+        })
+    }
+
+    fn keep_alive_deadline(&self) -> Option<Instant> {
+        let interval = self.config.keep_alive;
+        (!interval.is_zero() && !self.state.is_handshaking()).then(|| self.last_sent + interval)
+    }
+}
+
+/// The smallest of several deadlines.
+#[derive(Default)]
+struct Earliest(Option<(Instant, Timer)>);
+
+impl Earliest {
+    fn add(&mut self, at: Option<Instant>, timer: Timer) {
+        if let Some(at) = at {
+            if self.0.is_none_or(|(earliest, _)| at < earliest) {
+                self.0 = Some((at, timer));
+            }
+        }
+    }
+}
+
+/// Back-off of probes stops here: a path that returns must be noticed soon.
+const MAX_PTO: Duration = Duration::from_secs(1);

@@ -1,0 +1,94 @@
+//! The paths as the scheduler sees them.
+
+use std::time::{Duration, Instant};
+
+use mpfec_congestion::Subflow;
+use mpfec_sched::{PathId, PathView};
+use smallvec::SmallVec;
+
+use crate::path::{Path, PathSet};
+
+/// Values copied from the paths before each round of decisions, in a buffer that is used
+/// again.
+#[derive(Debug, Default)]
+pub(crate) struct PathViews {
+    views: Vec<PathView>,
+}
+
+impl PathViews {
+    /// Rewrites the views; positions are those of the paths in `paths`.
+    pub(crate) fn refresh(&mut self, paths: &mut PathSet, now: Instant, symbol_bytes: u64) -> &[PathView] {
+        // Acknowledgements come back on the fastest path, so every RTT contains that path's
+        // way back; the rest is the path's own way forth.
+        let fastest = paths.iter().filter(|path| path.is_usable()).map(Path::srtt).min();
+        let way_back = fastest.unwrap_or_default() / 2;
+        self.views.clear();
+        for path in paths.iter_mut() {
+            self.views.push(view(path, now, way_back, symbol_bytes));
+        }
+        &self.views
+    }
+
+    pub(crate) fn as_slice(&self) -> &[PathView] {
+        &self.views
+    }
+
+    /// A packet of `bytes` left on the path at `index`.
+    pub(crate) fn on_sent(&mut self, index: usize, bytes: u64) {
+        if let Some(view) = self.views.get_mut(index) {
+            view.in_flight += bytes;
+            if view.pacing_rate > 0 {
+                view.next_send += Duration::from_secs_f64(bytes as f64 / view.pacing_rate as f64);
+            }
+        }
+    }
+}
+
+fn view(path: &mut Path, now: Instant, way_back: Duration, symbol_bytes: u64) -> PathView {
+    let pacing_rate = path.pacing_rate();
+    let srtt = path.srtt();
+    // What the path really delivers is a better guide to arrival times than what the pacer
+    // would let out; before anything was measured the latter has to do.
+    let window_full = path.window_room() < symbol_bytes;
+    let paced = path.pacer.next_send(now, pacing_rate, symbol_bytes).unwrap_or(now);
+    let next_send = if window_full {
+        let since = path.space.oldest_unacked().map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        paced.max(now + srtt.saturating_sub(since))
+    } else {
+        paced
+    };
+    PathView {
+        id: PathId(path.id),
+        slot: path.slot,
+        srtt,
+        min_rtt: path.rtt.min(),
+        rttvar: path.rtt.var(),
+        rto: path.pto_base(),
+        one_way: srtt.saturating_sub(way_back).max(srtt / 4),
+        loss: path.loss.get(),
+        cwnd: path.controller.cwnd(),
+        in_flight: path.space.bytes_in_flight(),
+        symbol_bytes,
+        pacing_rate,
+        next_send,
+        since_oldest: path
+            .space
+            .oldest_unacked()
+            .map_or(Duration::ZERO, |at| now.saturating_duration_since(at)),
+        suspected: !path.is_usable(),
+        backup: path.backup,
+    }
+}
+
+/// What coupled congestion control knows of a path's siblings (RFC 6356 §3).
+pub(crate) fn subflows(paths: &PathSet) -> SmallVec<[Subflow; 8]> {
+    paths
+        .iter()
+        .map(|path| Subflow {
+            cwnd: path.controller.cwnd(),
+            srtt: path.srtt(),
+            delivery_rate: path.delivery_rate,
+            mss: path.mtu.current(),
+        })
+        .collect()
+}

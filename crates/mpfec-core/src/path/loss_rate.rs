@@ -1,0 +1,55 @@
+//! How many of a path's packets get lost.
+
+/// A running mean over the last hundred packets or so, all causes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LossRate {
+    mean: f64,
+    seen: f64,
+}
+
+impl LossRate {
+    pub(crate) fn new() -> Self {
+        Self { mean: PRIOR, seen: 0.0 }
+    }
+
+    /// The share of packets that are lost, from 0.0005 to 0.95: never certain.
+    pub(crate) fn get(&self) -> f64 {
+        self.mean.clamp(0.0005, 0.95)
+    }
+
+    /// Packets whose fate became known.
+    pub(crate) fn update(&mut self, acked: u64, lost: u64) {
+        let count = (acked + lost) as f64;
+        if count == 0.0 {
+            return;
+        }
+        self.seen = (self.seen + count).min(HORIZON);
+        let weight = (count / (self.seen + PRIOR_WEIGHT)).min(1.0);
+        self.mean += weight * (lost as f64 / count - self.mean);
+    }
+}
+
+const PRIOR: f64 = 0.01;
+const PRIOR_WEIGHT: f64 = 16.0;
+const HORIZON: f64 = 256.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_five_is_learned_within_three_hundred_packets() {
+        let mut rate = LossRate::new();
+        for _ in 0..60 {
+            rate.update(4, 1);
+        }
+        assert!((rate.get() - 0.2).abs() < 0.02, "{}", rate.get());
+    }
+
+    #[test]
+    fn a_lossless_path_is_never_quite_certain() {
+        let mut rate = LossRate::new();
+        rate.update(100_000, 0);
+        assert!(rate.get() >= 0.0005);
+    }
+}

@@ -1,0 +1,186 @@
+//! One subflow: its address, packet number space, congestion control and liveness.
+
+mod liveness;
+mod loss_rate;
+mod mtu;
+mod set;
+mod validation;
+
+use std::time::{Duration, Instant};
+
+use mpfec_congestion::{
+    CongestionController, ControllerKind, DeliveryRate, Pacer, PacketState, RttEstimator,
+};
+
+use crate::address::FourTuple;
+use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
+
+pub(crate) use self::liveness::Liveness;
+pub(crate) use self::loss_rate::LossRate;
+pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
+pub(crate) use self::set::{LocalCid, PathSet, RemoteCid};
+pub(crate) use self::validation::Validation;
+
+/// Why a path changed its state, for people and for statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathReason {
+    /// Its address answered the challenge.
+    Validated,
+    /// What was sent on it stayed unanswered for a PTO.
+    Silent,
+    /// It answered again after this long.
+    Answered(Duration),
+    /// Its address never answered the challenge.
+    NeverAnswered,
+    /// The application closed it.
+    ClosedHere,
+    /// The peer closed it, with this code.
+    ClosedByPeer(u64),
+    /// The interface or socket it used is gone.
+    InterfaceGone,
+}
+
+impl std::fmt::Display for PathReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Validated => f.write_str("its address answered"),
+            Self::Silent => f.write_str("what was sent on it stayed unanswered"),
+            Self::Answered(after) => write!(f, "it answered after {} ms", after.as_millis()),
+            Self::NeverAnswered => f.write_str("its address never answered"),
+            Self::ClosedHere => f.write_str("closed by the application"),
+            Self::ClosedByPeer(code) => write!(f, "closed by the peer (code {code:#x})"),
+            Self::InterfaceGone => f.write_str("its interface is gone"),
+        }
+    }
+}
+
+/// A subflow between two addresses.
+#[derive(Debug)]
+pub(crate) struct Path {
+    /// Path ID on the wire; never used again within the connection.
+    pub(crate) id: u32,
+    /// Index into the scheduler's per-path counters, below `MAX_PATHS`; used again.
+    pub(crate) slot: usize,
+    pub(crate) tuple: FourTuple,
+    /// The address before the peer's moved, until the new one is validated.
+    pub(crate) previous_tuple: Option<FourTuple>,
+    pub(crate) validation: Validation,
+    /// Whether the application was told that the path is up.
+    pub(crate) announced: bool,
+    pub(crate) liveness: Liveness,
+    pub(crate) backup: bool,
+    pub(crate) mtu: MtuDiscovery,
+    pub(crate) space: PacketSpace<PacketState>,
+    pub(crate) received: ReceivedPackets,
+    pub(crate) reordering: Reordering,
+    pub(crate) pto: Pto,
+    /// Packets to send beyond cwnd because a PTO fired (RFC 9002 §7.5).
+    pub(crate) probes: u8,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) controller: Box<dyn CongestionController>,
+    pub(crate) pacer: Pacer,
+    pub(crate) delivery: DeliveryRate,
+    pub(crate) delivery_rate: u64,
+    pub(crate) loss: LossRate,
+    pub(crate) app_limited: bool,
+    pub(crate) counters: PathCounters,
+    pub(crate) last_received: Option<Instant>,
+    /// Acknowledgements written since the path itself last carried one of its own.
+    pub(crate) acks_elsewhere: u8,
+    /// The largest packet that was acknowledged when a packet of the current key phase was
+    /// first sent on this path is of no interest; what counts is when the first was sampled.
+    pub(crate) first_rtt_sample: Option<Instant>,
+}
+
+/// What a path has done so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PathCounters {
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) lost_packets: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) received_symbol_bytes: u64,
+}
+
+impl Path {
+    pub(crate) fn new(
+        id: u32,
+        slot: usize,
+        tuple: FourTuple,
+        validation: Validation,
+        congestion: ControllerKind,
+        max_mtu: u16,
+        now: Instant,
+    ) -> Self {
+        Self {
+            id,
+            slot,
+            tuple,
+            previous_tuple: None,
+            validation,
+            announced: false,
+            liveness: Liveness::default(),
+            backup: false,
+            mtu: MtuDiscovery::new(max_mtu),
+            space: PacketSpace::new(),
+            received: ReceivedPackets::new(),
+            reordering: Reordering::default(),
+            pto: Pto::default(),
+            probes: 0,
+            rtt: RttEstimator::new(INITIAL_RTT),
+            controller: congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
+            pacer: Pacer::new(MIN_MTU, now),
+            delivery: DeliveryRate::new(now),
+            delivery_rate: 0,
+            loss: LossRate::new(),
+            app_limited: true,
+            counters: PathCounters::default(),
+            last_received: None,
+            acks_elsewhere: 0,
+            first_rtt_sample: None,
+        }
+    }
+
+    /// Whether data may be scheduled on it.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.validation.is_validated() && !self.liveness.is_suspected()
+    }
+
+    /// Smoothed RTT; the initial guess before the first sample.
+    pub(crate) fn srtt(&self) -> Duration {
+        self.rtt.smoothed()
+    }
+
+    /// How long an acknowledgement may take before the path counts as silent.
+    pub(crate) fn pto_base(&self) -> Duration {
+        self.rtt.pto_base() + MAX_ACK_DELAY
+    }
+
+    /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
+    pub(crate) fn loss_delay(&self) -> Duration {
+        let rtt = self.rtt.smoothed().max(self.rtt.latest());
+        (rtt * 9 / 8).max(Duration::from_millis(1))
+    }
+
+    /// Bytes per second that the pacer lets out.
+    pub(crate) fn pacing_rate(&self) -> u64 {
+        self.controller.pacing_rate().unwrap_or_else(|| {
+            let srtt = self.srtt().as_secs_f64().max(1e-6);
+            (1.25 * self.controller.cwnd() as f64 / srtt) as u64
+        })
+    }
+
+    /// Bytes that the congestion window has room for.
+    pub(crate) fn window_room(&self) -> u64 {
+        self.controller.cwnd().saturating_sub(self.space.bytes_in_flight())
+    }
+}
+
+/// Before the first sample (RFC 9002 §6.2.2 has 333 ms; a handshake sample comes first in
+/// nearly every case).
+pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// How long a receiver may hold back an acknowledgement.
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
+const INITIAL_WINDOW_PACKETS: u64 = 20;

@@ -1,0 +1,192 @@
+//! How large a datagram a path carries: packetisation-layer path MTU discovery
+//! (RFC 8899, RFC 9000 §14.3), and noticing that it shrank (RFC 8899 §4.3).
+
+use std::time::{Duration, Instant};
+
+/// The datagram size every path must carry (RFC 9000 §14).
+pub(crate) const MIN_MTU: u16 = 1200;
+
+/// The search for one path: the largest size first, which most paths carry, then halving.
+#[derive(Debug)]
+pub(crate) struct MtuDiscovery {
+    current: u16,
+    /// The smallest size known to fail, or one more than the largest wanted.
+    ceiling: u16,
+    largest: u16,
+    attempts: u8,
+    in_flight: Option<u16>,
+    next_search: Option<Instant>,
+    /// Losses of large packets since one of that size arrived.
+    large_lost: u32,
+}
+
+impl MtuDiscovery {
+    /// Starts at [`MIN_MTU`] and searches up to `largest`.
+    pub(crate) fn new(largest: u16) -> Self {
+        let largest = largest.max(MIN_MTU);
+        Self {
+            current: MIN_MTU,
+            ceiling: largest.saturating_add(1),
+            largest,
+            attempts: 0,
+            in_flight: None,
+            next_search: None,
+            large_lost: 0,
+        }
+    }
+
+    /// UDP payload bytes that the path is known to carry.
+    pub(crate) fn current(&self) -> u16 {
+        self.current
+    }
+
+    /// The size to try now, if any.
+    pub(crate) fn probe_due(&self, now: Instant) -> Option<u16> {
+        if self.in_flight.is_some() {
+            return None;
+        }
+        if let Some(at) = self.next_search {
+            return (now >= at && self.current < self.largest).then_some(self.largest);
+        }
+        let size = self.candidate();
+        (size > self.current).then_some(size)
+    }
+
+    /// A probe of this size left.
+    pub(crate) fn on_probe_sent(&mut self, size: u16) {
+        if self.next_search.take().is_some() {
+            self.ceiling = self.largest.saturating_add(1);
+            self.attempts = 0;
+        }
+        self.in_flight = Some(size);
+    }
+
+    /// A probe arrived. Returns whether the path MTU grew.
+    pub(crate) fn on_probe_acked(&mut self, size: u16, now: Instant) -> bool {
+        if self.in_flight == Some(size) {
+            self.in_flight = None;
+            self.attempts = 0;
+        }
+        let grew = size > self.current;
+        self.current = self.current.max(size);
+        self.finish_search(now);
+        grew
+    }
+
+    /// A probe did not arrive.
+    pub(crate) fn on_probe_lost(&mut self, size: u16, now: Instant) {
+        if self.in_flight != Some(size) {
+            return;
+        }
+        self.in_flight = None;
+        self.attempts += 1;
+        if self.attempts >= ATTEMPTS {
+            self.attempts = 0;
+            self.ceiling = size;
+            self.finish_search(now);
+        }
+    }
+
+    /// A packet of `size` bytes arrived: the path still carries that size.
+    pub(crate) fn on_acked(&mut self, size: u16) {
+        if size > MIN_MTU {
+            self.large_lost = 0;
+        }
+    }
+
+    /// A packet was lost. Returns whether the path turned out to be a black hole for large
+    /// packets and went back to [`MIN_MTU`].
+    pub(crate) fn on_lost(&mut self, size: u16, now: Instant) -> bool {
+        if size <= MIN_MTU || self.current == MIN_MTU {
+            return false;
+        }
+        self.large_lost += 1;
+        if self.large_lost < BLACK_HOLE_LOSSES {
+            return false;
+        }
+        self.large_lost = 0;
+        self.current = MIN_MTU;
+        self.next_search = Some(now + SEARCH_AGAIN);
+        true
+    }
+
+    fn candidate(&self) -> u16 {
+        if self.ceiling > self.largest {
+            return self.largest;
+        }
+        if self.ceiling - self.current <= RESOLUTION { self.current } else { self.current.midpoint(self.ceiling) }
+    }
+
+    fn finish_search(&mut self, now: Instant) {
+        if self.candidate() <= self.current && self.current < self.largest {
+            self.next_search = Some(now + SEARCH_AGAIN);
+        }
+    }
+}
+
+const ATTEMPTS: u8 = 3;
+const RESOLUTION: u16 = 20;
+const BLACK_HOLE_LOSSES: u32 = 200;
+const SEARCH_AGAIN: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(carries: u16) -> u16 {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        while let Some(size) = mtu.probe_due(now) {
+            mtu.on_probe_sent(size);
+            if size <= carries {
+                mtu.on_probe_acked(size, now);
+            } else {
+                mtu.on_probe_lost(size, now);
+            }
+        }
+        mtu.current()
+    }
+
+    trait TestEpoch {
+        fn now_for_test() -> Instant;
+    }
+
+    impl TestEpoch for Instant {
+        fn now_for_test() -> Instant {
+            #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+            Instant::now()
+        }
+    }
+
+    #[test]
+    fn a_full_ethernet_path_is_found_with_one_probe() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        assert_eq!(mtu.probe_due(now), Some(1472));
+        mtu.on_probe_sent(1472);
+        assert_eq!(mtu.probe_due(now), None, "one probe at a time");
+        assert!(mtu.on_probe_acked(1472, now));
+        assert_eq!(mtu.probe_due(now + SEARCH_AGAIN * 2), None, "nothing larger is wanted");
+    }
+
+    #[test]
+    fn a_tunnel_is_found_within_the_resolution() {
+        for carries in [1200, 1252, 1280, 1392, 1420, 1471] {
+            let found = search(carries);
+            assert!(found <= carries && carries - found <= RESOLUTION, "{found} of {carries}");
+        }
+    }
+
+    #[test]
+    fn a_black_hole_brings_the_minimum_back() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        mtu.on_probe_sent(1472);
+        mtu.on_probe_acked(1472, now);
+        let losses = (0..BLACK_HOLE_LOSSES).filter(|_| mtu.on_lost(1472, now)).count();
+        assert_eq!(losses, 1);
+        assert_eq!(mtu.current(), MIN_MTU);
+        assert_eq!(mtu.probe_due(now), None, "not again at once");
+        assert_eq!(mtu.probe_due(now + SEARCH_AGAIN), Some(1472));
+    }
+}

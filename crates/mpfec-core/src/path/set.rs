@@ -1,0 +1,144 @@
+//! The paths of a connection, their slots, and the connection IDs that name them.
+
+use mpfec_sched::MAX_PATHS;
+use smallvec::SmallVec;
+
+use super::Path;
+use crate::wire::ConnectionId;
+
+/// A connection ID that we gave to the peer for one path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LocalCid {
+    pub(crate) path: u32,
+    pub(crate) cid: ConnectionId,
+}
+
+/// A connection ID that the peer gave to us for one path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RemoteCid {
+    pub(crate) path: u32,
+    pub(crate) cid: ConnectionId,
+    pub(crate) reset_token: [u8; 16],
+}
+
+/// Open paths in their slots, and connection IDs of paths that are or may be opened.
+#[derive(Debug, Default)]
+pub(crate) struct PathSet {
+    paths: SmallVec<[Path; 2]>,
+    local: Vec<LocalCid>,
+    remote: Vec<RemoteCid>,
+    /// The lowest path ID that was never opened.
+    next_id: u32,
+}
+
+impl PathSet {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.paths.iter_mut()
+    }
+
+    /// Open paths; at most `MAX_PATHS`.
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// The path at a position, for loops that borrow the connection in between.
+    pub(crate) fn at(&self, index: usize) -> Option<&Path> {
+        self.paths.get(index)
+    }
+
+    pub(crate) fn at_mut(&mut self, index: usize) -> Option<&mut Path> {
+        self.paths.get_mut(index)
+    }
+
+    pub(crate) fn position(&self, id: u32) -> Option<usize> {
+        self.paths.iter().position(|path| path.id == id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Path> {
+        self.paths.iter_mut().find(|path| path.id == id)
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&Path> {
+        self.paths.iter().find(|path| path.id == id)
+    }
+
+    /// A slot that no open path has, if there is one.
+    pub(crate) fn free_slot(&self) -> Option<usize> {
+        (0..MAX_PATHS).find(|slot| self.paths.iter().all(|path| path.slot != *slot))
+    }
+
+    /// The lowest path ID that was never opened and has connection IDs on both sides.
+    pub(crate) fn next_id(&self) -> Option<u32> {
+        let id = self.next_id;
+        (self.local.iter().any(|cid| cid.path == id) && self.remote.iter().any(|cid| cid.path == id))
+            .then_some(id)
+    }
+
+    /// Whether a path of this ID was opened before.
+    pub(crate) fn was_opened(&self, id: u32) -> bool {
+        id < self.next_id
+    }
+
+    pub(crate) fn insert(&mut self, path: Path) {
+        self.next_id = self.next_id.max(path.id + 1);
+        self.paths.push(path);
+    }
+
+    /// Takes a path out, and its connection IDs. Path IDs skipped by the peer stay usable.
+    pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, Option<LocalCid>)> {
+        let index = self.position(id)?;
+        let path = self.paths.remove(index);
+        let local = self.local.iter().position(|cid| cid.path == id).map(|at| self.local.remove(at));
+        self.remote.retain(|cid| cid.path != id);
+        Some((path, local))
+    }
+
+    pub(crate) fn add_local(&mut self, cid: LocalCid) {
+        self.local.push(cid);
+    }
+
+    pub(crate) fn locals(&self) -> &[LocalCid] {
+        &self.local
+    }
+
+    /// The path that a packet with this destination connection ID belongs to.
+    pub(crate) fn path_of(&self, cid: &ConnectionId) -> Option<u32> {
+        self.local.iter().find(|local| local.cid == *cid).map(|local| local.path)
+    }
+
+    /// Notes what the peer gave. False if there are more than a connection can use, or if
+    /// it contradicts what the peer gave before.
+    pub(crate) fn add_remote(&mut self, cid: RemoteCid) -> bool {
+        if let Some(known) = self.remote.iter().find(|known| known.path == cid.path) {
+            return known.cid == cid.cid && known.reset_token == cid.reset_token;
+        }
+        if self.was_opened(cid.path) && self.get(cid.path).is_none() {
+            return true;
+        }
+        if self.remote.len() >= MAX_REMOTE_CIDS {
+            return false;
+        }
+        self.remote.push(cid);
+        true
+    }
+
+    pub(crate) fn remote(&self, path: u32) -> Option<&RemoteCid> {
+        self.remote.iter().find(|cid| cid.path == path)
+    }
+
+    /// Whether these bytes end a stateless reset of one of our paths (RFC 9000 §10.3).
+    pub(crate) fn is_reset_token(&self, token: &[u8; 16]) -> bool {
+        // The comparison of every token takes the same time whatever matches.
+        self.remote.iter().fold(false, |found, cid| {
+            let differs = cid.reset_token.iter().zip(token).fold(0, |acc, (a, b)| acc | (a ^ b));
+            found | (differs == 0)
+        })
+    }
+}
+
+/// Twice what can be open: those in use and a full set for what comes next.
+const MAX_REMOTE_CIDS: usize = 2 * MAX_PATHS;

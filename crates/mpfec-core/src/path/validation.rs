@@ -1,0 +1,125 @@
+//! Whether the peer receives at an address: challenges and responses (RFC 9000 §8.2), and
+//! how much may be sent before that is known (RFC 9000 §8.1).
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// One path's challenges: ours to the peer, and the peer's that wait for an answer.
+#[derive(Debug)]
+pub(crate) struct Validation {
+    state: State,
+    /// The peer's challenges that we have not answered yet; bounded (quiche CVE-2023-6193).
+    responses: VecDeque<[u8; 8]>,
+    received: u64,
+    sent: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Validated,
+    Challenging { data: [u8; 8], sent: u32, next: Instant, give_up: Instant },
+    Failed,
+}
+
+impl Validation {
+    /// An address that the handshake has proved.
+    pub(crate) fn validated() -> Self {
+        Self { state: State::Validated, responses: VecDeque::new(), received: 0, sent: 0 }
+    }
+
+    /// An address that must first answer the challenge `data`.
+    pub(crate) fn challenge(data: [u8; 8], now: Instant, patience: Duration) -> Self {
+        let state = State::Challenging { data, sent: 0, next: now, give_up: now + patience };
+        Self { state, responses: VecDeque::new(), received: 0, sent: 0 }
+    }
+
+    pub(crate) fn is_validated(&self) -> bool {
+        matches!(self.state, State::Validated)
+    }
+
+    /// Bytes arrived from the address.
+    pub(crate) fn on_received(&mut self, bytes: usize) {
+        self.received = self.received.saturating_add(bytes as u64);
+    }
+
+    /// Bytes left for the address.
+    pub(crate) fn on_sent(&mut self, bytes: usize) {
+        self.sent = self.sent.saturating_add(bytes as u64);
+    }
+
+    /// Whether `bytes` may be sent: three times what arrived until the address is validated
+    /// (RFC 9000 §8.1). The client knows that it asked and is not limited.
+    pub(crate) fn may_send(&self, bytes: usize) -> bool {
+        self.is_validated() || self.sent + bytes as u64 <= self.received.saturating_mul(3)
+    }
+
+    /// A PATH_CHALLENGE arrived: answer it once. The oldest gives way beyond three.
+    pub(crate) fn on_challenge(&mut self, data: [u8; 8]) {
+        if self.responses.contains(&data) {
+            return;
+        }
+        if self.responses.len() >= MAX_RESPONSES {
+            self.responses.pop_front();
+        }
+        self.responses.push_back(data);
+    }
+
+    /// A PATH_RESPONSE arrived. Returns whether it validated the address just now.
+    pub(crate) fn on_response(&mut self, answer: [u8; 8]) -> bool {
+        match self.state {
+            State::Challenging { data, sent, .. } if sent > 0 && data == answer => {
+                self.state = State::Validated;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Something that only the holder of the address can have sent arrived.
+    pub(crate) fn confirm(&mut self) {
+        self.state = State::Validated;
+    }
+
+    /// The next response to send.
+    pub(crate) fn pop_response(&mut self) -> Option<[u8; 8]> {
+        self.responses.pop_front()
+    }
+
+    /// The challenge to send now, if one is due; notes that it was sent.
+    pub(crate) fn take_challenge(&mut self, now: Instant, interval: Duration) -> Option<[u8; 8]> {
+        match &mut self.state {
+            State::Challenging { data, sent, next, .. } if now >= *next => {
+                *next = now + interval * (1 << (*sent).min(3));
+                *sent += 1;
+                Some(*data)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a frame of validation is waiting to leave.
+    pub(crate) fn has_frames(&self, now: Instant) -> bool {
+        !self.responses.is_empty() || matches!(self.state, State::Challenging { next, .. } if now >= next)
+    }
+
+    /// When to look again.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Challenging { next, give_up, .. } => Some(next.min(give_up)),
+            _ => None,
+        }
+    }
+
+    /// Gives up when nothing answered for too long. Returns whether it did just now.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
+        match self.state {
+            State::Challenging { give_up, .. } if now >= give_up => {
+                self.state = State::Failed;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+const MAX_RESPONSES: usize = 3;
