@@ -1,0 +1,144 @@
+//! What every congestion controller is told, and what it answers.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::{RateSample, RttEstimator};
+
+/// Decides how much may be in flight on one path.
+///
+/// All sizes are bytes of UDP payload (headers and tag of the packet included).
+pub trait CongestionController: fmt::Debug + Send {
+    /// A packet that counts in flight left. `in_flight` includes it.
+    fn on_packet_sent(&mut self, now: Instant, bytes: u64, in_flight: u64);
+
+    /// An ACK frame acknowledged packets for the first time. If the same frame makes packets
+    /// count as lost, [`Self::on_congestion_event`] comes before or after it.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+
+    /// Packets were found lost, or marked with CE: called once per batch.
+    fn on_congestion_event(&mut self, event: &CongestionEvent<'_>);
+
+    /// The probe timer expired for the `count`th time in a row without an answer (from 1), or
+    /// the path became suspected. What was in flight may be declared lost without an event.
+    fn on_timeout(&mut self, now: Instant, count: u32);
+
+    /// A suspected path answers again.
+    fn on_return(&mut self, now: Instant);
+
+    /// All packets over a long period were lost (RFC 9002 §7.6).
+    fn on_persistent_congestion(&mut self, now: Instant);
+
+    /// The largest packet the path carries changed.
+    fn on_mtu_update(&mut self, mtu: u16);
+
+    /// Congestion window: bytes that may be in flight, at least two packets.
+    fn cwnd(&self) -> u64;
+
+    /// Slow-start threshold in bytes, for controllers that have one and have set it.
+    fn ssthresh(&self) -> Option<u64>;
+
+    /// Bytes per second at which packets should leave. `None` leaves it to the caller, which
+    /// paces a little above `cwnd / srtt` (RFC 9002 §7.7).
+    fn pacing_rate(&self) -> Option<u64>;
+
+    /// Short lower-case name of the present state, for people.
+    fn state(&self) -> &'static str;
+
+    /// Lost packets so far by what the controller took them for.
+    fn loss_verdicts(&self) -> LossVerdicts;
+}
+
+/// What one ACK frame acknowledged for the first time.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack<'a> {
+    /// When the frame was processed.
+    pub now: Instant,
+    /// When the newest packet among the newly acknowledged was sent.
+    pub sent_at: Instant,
+    /// Bytes newly acknowledged.
+    pub bytes: u64,
+    /// Packets newly acknowledged.
+    pub packets: u32,
+    /// Bytes still in flight after this frame.
+    pub in_flight: u64,
+    /// Whether lack of data, not the window or the pacer, has limited the sender.
+    pub app_limited: bool,
+    /// The path's RTT, already updated by this frame.
+    pub rtt: &'a RttEstimator,
+    /// The delivery rate this frame shows, if it shows one.
+    pub rate: Option<RateSample>,
+    /// All paths of the connection.
+    pub group: Group<'a>,
+}
+
+impl Ack<'_> {
+    /// Whether the window, not the application, may have been what limited the sender, so that
+    /// it may grow (RFC 9002 §7.8). More than half of the window in use is enough: pacing keeps
+    /// the rest free for a while.
+    pub(crate) fn fills(&self, cwnd: u64) -> bool {
+        !self.app_limited || self.in_flight.saturating_add(self.bytes) > cwnd / 2
+    }
+}
+
+/// Packets found lost together, or CE marks.
+#[derive(Debug, Clone, Copy)]
+pub struct CongestionEvent<'a> {
+    /// When the loss was found.
+    pub now: Instant,
+    /// When the newest of the lost (or marked) packets was sent.
+    pub sent_at: Instant,
+    /// Bytes lost; zero for marks.
+    pub bytes: u64,
+    /// Packets lost, or marks.
+    pub packets: u32,
+    /// Bytes still in flight, the lost no longer counted.
+    pub in_flight: u64,
+    /// Marks (RFC 3168), not losses.
+    pub ecn: bool,
+    /// The path's RTT.
+    pub rtt: &'a RttEstimator,
+    /// All paths of the connection.
+    pub group: Group<'a>,
+}
+
+/// What coupled control knows of one path (RFC 6356 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subflow {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Bytes per second really delivered; 0 while unknown.
+    pub delivery_rate: u64,
+    /// Largest packet in bytes.
+    pub mss: u16,
+}
+
+/// The paths of one connection, and which of them is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'a> {
+    /// All paths.
+    pub subflows: &'a [Subflow],
+    /// Index of this controller's own path; out of range means it is alone.
+    pub me: usize,
+}
+
+impl Group<'_> {
+    /// A path without siblings.
+    pub const ALONE: Group<'static> = Group {
+        subflows: &[],
+        me: 0,
+    };
+}
+
+/// Lost packets by what a controller took them for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LossVerdicts {
+    /// A full queue: answered.
+    pub congestion: u64,
+    /// Undecided: not answered yet.
+    pub unknown: u64,
+    /// Noise of the link: not answered.
+    pub wireless: u64,
+}

@@ -1,0 +1,171 @@
+//! How long a packet and its acknowledgement take (RFC 9002 §5).
+
+use std::time::{Duration, Instant};
+
+/// Round-trip time of one path.
+#[derive(Debug, Clone)]
+pub struct RttEstimator {
+    latest: Duration,
+    smoothed: Duration,
+    var: Duration,
+    /// Minimum of the previous and the present epoch.
+    min: Duration,
+    /// Minimum of the present epoch alone.
+    epoch_min: Duration,
+    epoch_ends: Option<Instant>,
+    first_sample_at: Option<Instant>,
+}
+
+impl RttEstimator {
+    /// An estimator that answers `initial` until the first sample (RFC 9002 §6.2.2).
+    pub fn new(initial: Duration) -> Self {
+        Self {
+            latest: initial,
+            smoothed: initial,
+            var: initial / 2,
+            min: initial,
+            epoch_min: initial,
+            epoch_ends: None,
+            first_sample_at: None,
+        }
+    }
+
+    /// Takes the time from sending the largest newly acknowledged packet to its
+    /// acknowledgement. `ack_delay` is what the peer says it waited, at most what it promised.
+    pub fn update(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
+        let sample = sample.clamp(GRANULE, LONGEST);
+        self.latest = sample;
+        if self.first_sample_at.is_none() {
+            self.first_sample_at = Some(now);
+            self.smoothed = sample;
+            self.var = sample / 2;
+            self.min = sample;
+            self.start_epoch(now, sample);
+            return;
+        }
+        self.min = self.min.min(sample);
+        self.epoch_min = self.epoch_min.min(sample);
+        // RFC 9002 §5.3: the peer's delay counts only as far as it keeps the sample above min.
+        let adjusted = if sample >= self.min.saturating_add(ack_delay) {
+            sample - ack_delay
+        } else {
+            sample
+        };
+        let deviation = self.smoothed.abs_diff(adjusted);
+        self.var = (self.var * 3 + deviation) / 4;
+        self.smoothed = (self.smoothed * 7 + adjusted) / 8;
+        if self.epoch_ends.is_some_and(|end| now >= end) {
+            self.min = self.epoch_min;
+            self.start_epoch(now, sample);
+        }
+    }
+
+    /// The newest sample.
+    pub fn latest(&self) -> Duration {
+        self.latest
+    }
+
+    /// Exponentially weighted mean, gain 1/8.
+    pub fn smoothed(&self) -> Duration {
+        self.smoothed
+    }
+
+    /// Exponentially weighted mean deviation, gain 1/4.
+    pub fn var(&self) -> Duration {
+        self.var
+    }
+
+    /// Smallest sample of the last one to two epochs of max(10 s, 40 smoothed RTTs); the
+    /// initial guess before the first sample. It forgets, so that a path that got longer is
+    /// believed in the end; it forgets slowly, so that a standing queue is not.
+    pub fn min(&self) -> Duration {
+        self.min
+    }
+
+    /// Whether a sample has been taken.
+    pub fn has_sample(&self) -> bool {
+        self.first_sample_at.is_some()
+    }
+
+    /// When the first sample was taken (RFC 9002 §7.6.2 wants it for persistent congestion).
+    pub fn first_sample_at(&self) -> Option<Instant> {
+        self.first_sample_at
+    }
+
+    /// The probe timeout without the peer's acknowledgement delay:
+    /// `smoothed + max(4 var, 1 ms)` (RFC 9002 §6.2.1).
+    pub fn pto_base(&self) -> Duration {
+        self.smoothed + (self.var * 4).max(GRANULARITY)
+    }
+
+    fn start_epoch(&mut self, now: Instant, sample: Duration) {
+        self.epoch_min = sample;
+        self.epoch_ends = Some(now + EPOCH.max(self.smoothed * 40));
+    }
+}
+
+/// Timer granularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// A sample below this is a clock too coarse to see it; zero would make rates infinite.
+const GRANULE: Duration = Duration::from_micros(1);
+/// A sample above this is no round trip of a network; it bounds all arithmetic.
+const LONGEST: Duration = Duration::from_secs(60);
+const EPOCH: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn epoch() -> Instant {
+        Instant::now()
+    }
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn the_first_sample_replaces_the_guess() {
+        let mut rtt = RttEstimator::new(ms(333));
+        assert!(!rtt.has_sample());
+        rtt.update(epoch(), ms(100), ms(25));
+        assert_eq!(
+            (rtt.smoothed(), rtt.var(), rtt.min()),
+            (ms(100), ms(50), ms(100))
+        );
+        assert_eq!(rtt.pto_base(), ms(300));
+    }
+
+    #[test]
+    fn the_peers_delay_is_taken_off_unless_it_goes_below_the_minimum() {
+        let now = epoch();
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.update(now, ms(100), Duration::ZERO);
+        rtt.update(now, ms(120), ms(20));
+        assert_eq!(rtt.smoothed(), ms(100));
+        rtt.update(now, ms(108), ms(20));
+        assert_eq!(rtt.smoothed(), ms(101));
+        assert_eq!(rtt.latest(), ms(108));
+    }
+
+    #[test]
+    fn the_minimum_forgets_a_shorter_path_within_two_epochs() {
+        let mut now = epoch();
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.update(now, ms(20), Duration::ZERO);
+        for _ in 0..250 {
+            now += ms(100);
+            rtt.update(now, ms(200), Duration::ZERO);
+        }
+        assert_eq!(rtt.min(), ms(200));
+    }
+
+    #[test]
+    fn absurd_samples_stay_finite() {
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.update(epoch(), Duration::ZERO, Duration::MAX);
+        rtt.update(epoch(), Duration::MAX, Duration::MAX);
+        assert!(rtt.min() > Duration::ZERO && rtt.smoothed() <= LONGEST);
+    }
+}
