@@ -1,0 +1,82 @@
+//! Schedulers by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::lowest_rtt::LowestRtt;
+use crate::scheduler::Scheduler;
+
+/// Which scheduler a connection uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SchedulerKind {
+    /// Symbols go where they arrive when they are needed.
+    #[default]
+    EarliestArrival,
+    /// FMTCP Algorithm 1.
+    Fmtcp,
+    /// Lowest RTT first, as a reference.
+    LowestRtt,
+}
+
+impl SchedulerKind {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::EarliestArrival, Self::Fmtcp, Self::LowestRtt];
+
+    /// A scheduler of this kind without history.
+    #[must_use]
+    pub fn build(self) -> Box<dyn Scheduler> {
+        match self {
+            Self::EarliestArrival | Self::Fmtcp | Self::LowestRtt => Box::new(LowestRtt::new()),
+        }
+    }
+
+    /// Its name in configuration and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EarliestArrival => "earliest-arrival",
+            Self::Fmtcp => "fmtcp",
+            Self::LowestRtt => "lowest-rtt",
+        }
+    }
+}
+
+impl fmt::Display for SchedulerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SchedulerKind {
+    type Err = ParseSchedulerError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| ParseSchedulerError {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// No scheduler has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scheduler '{name}', not one of earliest-arrival, fmtcp, lowest-rtt")]
+pub struct ParseSchedulerError {
+    /// What was asked for.
+    pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_the_name_it_shows() {
+        for kind in SchedulerKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("round-robin".parse::<SchedulerKind>().is_err());
+    }
+}

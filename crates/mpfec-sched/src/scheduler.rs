@@ -1,0 +1,37 @@
+//! The question a path asks, and the answer.
+
+use std::fmt::Debug;
+
+use crate::view::View;
+
+/// What kind of encoding symbol of a block leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// The next source symbol that was never sent.
+    Source,
+    /// A new repair symbol; of a block without repair code, a lost source symbol again.
+    Repair,
+}
+
+/// Symbols of one block for one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// Index into [`View::blocks`].
+    pub block: usize,
+    /// Which symbols of it.
+    pub symbol: SymbolKind,
+    /// How many in a row: at least 1, at most the budget that was asked for.
+    pub count: u32,
+}
+
+/// Decides which symbol goes on which path.
+pub trait Scheduler: Debug + Send {
+    /// What `paths[path]`, which may send now, carries next, up to `budget` symbols.
+    ///
+    /// `None` leaves the path idle: a decision too (FMTCP Theorem 2). It is asked again after
+    /// every change of the view.
+    fn select(&mut self, path: usize, budget: u32, view: &View<'_>) -> Option<Assignment>;
+
+    /// The symbols of `assignment` left on `paths[path]`.
+    fn on_sent(&mut self, path: usize, assignment: &Assignment, view: &View<'_>);
+}

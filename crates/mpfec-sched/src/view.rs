@@ -1,0 +1,242 @@
+//! What a scheduler may know: paths and blocks as plain values.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::scheduler::SymbolKind;
+
+/// Most paths that a connection uses at once.
+pub const MAX_PATHS: usize = 8;
+
+/// Names a path within its connection; never used again for another path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One path as the scheduler sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathView {
+    /// Which path it is.
+    pub id: PathId,
+    /// Index of its counter in [`BlockView::in_flight`], below [`MAX_PATHS`].
+    pub slot: usize,
+    /// Smoothed round-trip time (RFC 9002 §5.3).
+    pub srtt: Duration,
+    /// Smallest round-trip time seen.
+    pub min_rtt: Duration,
+    /// Mean deviation of the round-trip time (RFC 9002 §5.3).
+    pub rttvar: Duration,
+    /// Time after which an unanswered packet is given up (`RTO_f` of FMTCP Eq. 8).
+    pub rto: Duration,
+    /// Estimated time from leaving here to arriving at the receiver.
+    pub one_way: Duration,
+    /// Share of packets lost, from 0 to below 1, all causes (`p_f`).
+    pub loss: f64,
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// Bytes on the wire of a packet with one full symbol.
+    pub symbol_bytes: u64,
+    /// Bytes per second that the pacer lets out; 0 if it does not pace.
+    pub pacing_rate: u64,
+    /// When window and pacer let the next packet out.
+    pub next_send: Instant,
+    /// Time since the oldest unacknowledged packet left (`tau_f`, FMTCP Eq. 10).
+    pub since_oldest: Duration,
+    /// Fell silent: carries nothing but probes now.
+    pub suspected: bool,
+    /// To be used only if no other path is usable.
+    pub backup: bool,
+}
+
+impl PathView {
+    /// Whether the window has room for one more full symbol.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.in_flight + self.symbol_bytes <= self.cwnd
+    }
+
+    /// Time between two symbols at the path's rate: the pacer's, else a window per round trip.
+    #[must_use]
+    pub fn symbol_time(&self) -> Duration {
+        Duration::from_secs_f64(self.symbol_seconds())
+    }
+
+    pub(crate) fn symbol_seconds(&self) -> f64 {
+        let rate = if self.pacing_rate > 0 {
+            self.pacing_rate as f64
+        } else {
+            self.cwnd as f64 / self.srtt.as_secs_f64().max(MIN_SECONDS)
+        };
+        (self.symbol_bytes as f64 / rate.max(1.0)).clamp(MIN_SECONDS, MAX_SECONDS)
+    }
+
+    /// The loss rate within bounds that every formula survives.
+    pub(crate) fn loss_bounded(&self) -> f64 {
+        if self.loss.is_finite() {
+            self.loss.clamp(0.0, MAX_LOSS)
+        } else {
+            MAX_LOSS
+        }
+    }
+}
+
+/// One source block that the peer does not fully have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BlockView {
+    /// Source symbols so far (`K`).
+    pub source_symbols: u32,
+    /// `K` is final: repair symbols can be made.
+    pub closed: bool,
+    /// Source symbols never sent.
+    pub unsent: u32,
+    /// Distinct symbols known to have arrived.
+    pub held: u32,
+    /// Symbols on their way, by path slot. A symbol declared lost is in none.
+    pub in_flight: [u16; MAX_PATHS],
+    /// Symbols declared lost so far.
+    pub lost_once: u32,
+    /// Nothing is queued behind it.
+    pub last: bool,
+    /// When its first symbol left.
+    pub first_sent: Option<Instant>,
+    /// First undelivered block of its stream: it holds back delivery.
+    pub head: bool,
+}
+
+impl BlockView {
+    /// Symbols on their way on all paths.
+    #[must_use]
+    pub fn total_in_flight(&self) -> u32 {
+        self.in_flight.iter().map(|&n| u32::from(n)).sum()
+    }
+
+    /// Symbols that nobody will deliver unless they are sent again or replaced:
+    /// `K - held - in flight - unsent`, at least 0.
+    #[must_use]
+    pub fn deficit(&self) -> u32 {
+        self.source_symbols
+            .saturating_sub(self.held)
+            .saturating_sub(self.total_in_flight())
+            .saturating_sub(self.unsent)
+    }
+
+    /// Whether a [`SymbolKind::Repair`] of it can be made at all.
+    #[must_use]
+    pub fn is_repairable(&self, has_repair: bool) -> bool {
+        if has_repair {
+            self.closed
+        } else {
+            self.deficit() > 0
+        }
+    }
+
+    /// Symbols sent beyond the source symbols that were sent.
+    pub(crate) fn repairs_sent(&self) -> u32 {
+        let sent = self.held + self.total_in_flight() + self.lost_once;
+        (sent + self.unsent).saturating_sub(self.source_symbols)
+    }
+}
+
+/// All that a decision is based on.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The present.
+    pub now: Instant,
+    /// All paths that have ever been usable and are not closed.
+    pub paths: &'a [PathView],
+    /// Blocks that need symbols or acknowledgements, in delivery order, urgent streams first.
+    pub blocks: &'a [BlockView],
+    /// Whether the code makes repair symbols; without, a repair is a lost symbol again.
+    pub has_repair: bool,
+    /// Changes with every change of blocks by feedback, loss or new data, not by sending.
+    pub version: u64,
+    /// More data wait for room in the send buffer.
+    pub writer_blocked: bool,
+    /// Flow control stops new source symbols.
+    pub window_closed: bool,
+}
+
+impl View<'_> {
+    /// Whether `paths[path]` may carry symbols: it is not suspected, and not a backup while
+    /// another path works.
+    #[must_use]
+    pub fn is_usable(&self, path: usize) -> bool {
+        let Some(path) = self.paths.get(path) else {
+            return false;
+        };
+        !path.suspected && (!path.backup || !self.has_regular_path())
+    }
+
+    /// The usable paths with their indices.
+    pub fn usable(&self) -> impl Iterator<Item = (usize, &PathView)> {
+        let backups = !self.has_regular_path();
+        self.paths
+            .iter()
+            .enumerate()
+            .filter(move |(_, path)| !path.suspected && (!path.backup || backups))
+    }
+
+    /// What a block can be given: source symbols while it has unsent ones and the window is
+    /// open, then repair if it can be made.
+    #[must_use]
+    pub fn sendable(&self, block: &BlockView) -> Option<SymbolKind> {
+        if block.unsent > 0 {
+            return (!self.window_closed).then_some(SymbolKind::Source);
+        }
+        block
+            .is_repairable(self.has_repair)
+            .then_some(SymbolKind::Repair)
+    }
+
+    fn has_regular_path(&self) -> bool {
+        self.paths
+            .iter()
+            .any(|path| !path.suspected && !path.backup)
+    }
+}
+
+const MAX_LOSS: f64 = 0.95;
+const MIN_SECONDS: f64 = 1e-8;
+const MAX_SECONDS: f64 = 10.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_that_is_neither_held_nor_on_its_way_nor_unsent_is_a_deficit() {
+        let mut block = BlockView {
+            source_symbols: 10,
+            unsent: 2,
+            held: 3,
+            ..BlockView::default()
+        };
+        block.in_flight[0] = 2;
+        block.in_flight[3] = 1;
+        assert_eq!(block.deficit(), 2);
+        block.in_flight[3] = 9;
+        assert_eq!(block.deficit(), 0);
+    }
+
+    #[test]
+    fn repairs_sent_are_what_was_sent_beyond_the_source_symbols() {
+        let mut block = BlockView {
+            source_symbols: 10,
+            unsent: 4,
+            held: 2,
+            lost_once: 1,
+            ..BlockView::default()
+        };
+        block.in_flight[0] = 3;
+        assert_eq!(block.repairs_sent(), 0);
+        block.in_flight[1] = 2;
+        assert_eq!(block.repairs_sent(), 2);
+    }
+}
