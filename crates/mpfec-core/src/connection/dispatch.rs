@@ -1,0 +1,324 @@
+//! Where frames, acknowledgements and losses go: to the component that they concern.
+
+use std::time::{Duration, Instant};
+
+use mpfec_congestion::{Ack, CongestionEvent, Group};
+
+use super::event::{Event, PathChange};
+use super::state::CloseReason;
+use super::{Connection, view};
+use crate::component::Tokens;
+use crate::error::TransportError;
+use crate::id::Side;
+use crate::path::{MAX_ACK_DELAY, PathReason, RemoteCid};
+use crate::recovery::Token;
+use crate::wire::frame::{self, Frame};
+
+impl Connection {
+    /// One frame of a 1-RTT packet that arrived on path `id`.
+    pub(super) fn on_frame(&mut self, now: Instant, id: u32, frame: Frame) -> Result<(), TransportError> {
+        match frame {
+            Frame::Padding | Frame::Ping => {}
+            Frame::Ack(ack) => self.on_ack(now, &ack)?,
+            Frame::Crypto(crypto) => self.handshake.on_one_rtt_crypto(crypto.offset, &crypto.data)?,
+            Frame::PathChallenge(challenge) => {
+                if let Some(path) = self.paths.get_mut(id) {
+                    path.validation.on_challenge(challenge.data);
+                }
+            }
+            Frame::PathResponse(response) => {
+                let path = self.paths.get_mut(id);
+                if path.is_some_and(|path| path.validation.on_response(response.data)) {
+                    self.on_path_validated(id);
+                }
+            }
+            Frame::PathConnectionId(given) => {
+                let remote =
+                    RemoteCid { path: given.path, cid: given.issued.cid, reset_token: given.issued.reset_token };
+                self.add_remote(remote)?;
+            }
+            Frame::PathAbandon(abandon) => {
+                let answer = (!self.control.has_abandoned(abandon.path)).then_some(0);
+                self.drop_path(now, abandon.path, PathReason::ClosedByPeer(abandon.code), answer);
+            }
+            Frame::PathStatus(status) => {
+                if let Some(path) = self.paths.get_mut(status.path) {
+                    path.on_peer_status(status.sequence, status.backup);
+                }
+            }
+            Frame::HandshakeDone => {
+                if self.side == Side::Server {
+                    return Err(TransportError::protocol_violation("only servers confirm the handshake"));
+                }
+                self.handshake.confirm();
+                if self.control.authenticate.take().is_some() {
+                    self.update_symbol_size();
+                }
+            }
+            Frame::Authenticate(_) => {
+                if self.side == Side::Client {
+                    return Err(TransportError::protocol_violation("only clients prove that they hold a secret"));
+                }
+            }
+            Frame::AddAddress(added) => {
+                if self.addresses.on_add(&added)? {
+                    self.events.push_back(Event::PeerAddresses);
+                }
+            }
+            Frame::RemoveAddress(removed) => {
+                if self.addresses.on_remove(&removed) {
+                    self.events.push_back(Event::PeerAddresses);
+                }
+            }
+            Frame::ConnectionClose(close) => self.peer_closed(now, CloseReason::PeerError(close.error)),
+            Frame::ApplicationClose(close) => {
+                let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                self.peer_closed(now, CloseReason::ApplicationClosed { code: close.code, reason });
+            }
+            Frame::Datagram(datagram) => {
+                if self.datagrams.on_frame(&datagram.data)? {
+                    self.events.push_back(Event::DatagramReceived);
+                }
+            }
+            frame => self.streams.on_frame(now, frame)?,
+        }
+        Ok(())
+    }
+
+    fn on_ack(&mut self, now: Instant, ack: &frame::Ack) -> Result<(), TransportError> {
+        let id = ack.path.ok_or_else(|| TransportError::protocol_violation("acknowledgement without a path"))?;
+        let Some(index) = self.paths.position(id) else {
+            return if self.paths.was_opened(id) {
+                Ok(())
+            } else {
+                Err(TransportError::protocol_violation("acknowledgement on a path never opened"))
+            };
+        };
+        let mut acked = std::mem::take(&mut self.scratch.acked);
+        let result = self.take_acked(now, index, ack, &mut acked);
+        acked.clear();
+        self.scratch.acked = acked;
+        result
+    }
+
+    fn take_acked(
+        &mut self,
+        now: Instant,
+        index: usize,
+        ack: &frame::Ack,
+        acked: &mut Vec<super::AckedPacket>,
+    ) -> Result<(), TransportError> {
+        let Some(path) = self.paths.at_mut(index) else { return Ok(()) };
+        path.space.on_ack(ack.ranges(), ack.largest, acked)?;
+        if acked.is_empty() {
+            return Ok(());
+        }
+        let (id, slot) = (path.id, path.slot);
+        let mut bytes = 0;
+        let mut packets = 0;
+        let mut sent_at = None;
+        let mut spurious = 0;
+        for packet in acked.iter() {
+            let sent = &packet.packet;
+            if packet.packet_number == ack.largest && sent.ack_eliciting {
+                let sample = now.saturating_duration_since(sent.sent_at);
+                path.rtt.update(now, sample, ack.delay.min(MAX_ACK_DELAY));
+            }
+            path.reordering.on_acked(packet.was_lost, packet.overtaken_by);
+            if !sent.in_flight {
+                continue;
+            }
+            sent_at = sent_at.max(Some(sent.sent_at));
+            path.delivery.on_acked(now, &sent.delivery, u64::from(sent.size));
+            path.counters.delivered_bytes += u64::from(sent.size);
+            path.mtu.on_acked(sent.size);
+            if packet.was_lost {
+                spurious += 1;
+            } else {
+                bytes += u64::from(sent.size);
+                packets += 1;
+            }
+        }
+        path.loss.update(packets, 0);
+        path.loss.on_spurious(spurious);
+        path.counters.lost_packets = path.counters.lost_packets.saturating_sub(spurious);
+        path.pto.on_ack();
+        path.probes = 0;
+        if let Some(silent) = path.liveness.on_answer(now) {
+            path.controller.on_return(now);
+            self.announce(id, PathChange::Back, PathReason::Answered(silent));
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.on_acked(id, ack.largest);
+        }
+        for packet in acked.iter() {
+            self.tokens_acked(now, index, &packet.packet.tokens, slot, packet.was_lost);
+        }
+        self.detect_lost(now, index);
+        if let Some(sent_at) = sent_at {
+            self.inform_controller(now, index, sent_at, bytes, packets as u32);
+        }
+        if let Some(path) = self.paths.at_mut(index) {
+            path.space.forget_lost(now, 3 * path.rtt.pto_base());
+        }
+        Ok(())
+    }
+
+    /// Tells congestion control what an acknowledgement brought.
+    fn inform_controller(&mut self, now: Instant, index: usize, sent_at: Instant, bytes: u64, packets: u32) {
+        let subflows = view::subflows(&self.paths);
+        let Some(path) = self.paths.at_mut(index) else { return };
+        let rate = path.delivery.sample(now, path.rtt.min());
+        if let Some(rate) = rate.filter(|rate| !rate.app_limited || rate.bytes_per_second > path.delivery_rate) {
+            path.delivery_rate = smooth(path.delivery_rate, rate.bytes_per_second);
+        }
+        path.controller.on_ack(&Ack {
+            now,
+            sent_at,
+            bytes,
+            packets,
+            in_flight: path.space.bytes_in_flight(),
+            app_limited: path.app_limited,
+            rtt: &path.rtt,
+            rate,
+            group: Group { subflows: &subflows, me: index },
+        });
+    }
+
+    /// Looks for packets of the path that are old or overtaken enough to count as lost.
+    pub(super) fn detect_lost(&mut self, now: Instant, index: usize) {
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        if let Some(path) = self.paths.at_mut(index) {
+            let (threshold, delay) = (path.reordering.threshold(), path.loss_delay());
+            path.space.detect_lost(now, threshold, delay, &mut lost);
+        }
+        if !lost.is_empty() {
+            self.on_lost(now, index, &lost);
+        }
+        lost.clear();
+        self.scratch.lost = lost;
+    }
+
+    fn on_lost(&mut self, now: Instant, index: usize, lost: &[super::LostPacket]) {
+        let subflows = view::subflows(&self.paths);
+        let Some(path) = self.paths.at_mut(index) else { return };
+        let slot = path.slot;
+        let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
+        let mut black_hole = false;
+        for packet in lost.iter().map(|lost| &lost.packet).filter(|packet| packet.in_flight) {
+            bytes += u64::from(packet.size);
+            packets += 1;
+            sent_at = sent_at.max(Some(packet.sent_at));
+            black_hole |= path.mtu.on_lost(packet.size, now);
+        }
+        path.counters.lost_packets += packets;
+        path.loss.update(0, packets);
+        if let Some(sent_at) = sent_at {
+            path.controller.on_congestion_event(&CongestionEvent {
+                now,
+                sent_at,
+                bytes,
+                packets: packets as u32,
+                in_flight: path.space.bytes_in_flight(),
+                ecn: false,
+                rtt: &path.rtt,
+                group: Group { subflows: &subflows, me: index },
+            });
+            if path.is_persistent_congestion(lost) {
+                path.controller.on_persistent_congestion(now);
+            }
+        }
+        for packet in lost {
+            self.tokens_lost(now, index, &packet.packet.tokens, slot);
+        }
+        if black_hole {
+            self.on_mtu_changed(index);
+        }
+    }
+
+    fn tokens_acked(&mut self, now: Instant, index: usize, tokens: &Tokens, slot: usize, was_lost: bool) {
+        for token in tokens {
+            match *token {
+                Token::Symbol { .. } => self.streams.on_acked(now, token, slot, was_lost),
+                Token::Ack { path, largest } => {
+                    if let Some(path) = self.paths.get_mut(path) {
+                        path.received.on_ack_acked(largest);
+                    }
+                }
+                Token::Crypto { offset, length } => self.handshake.on_one_rtt_acked(offset, u64::from(length)),
+                Token::MtuProbe { size } => {
+                    let path = self.paths.at_mut(index);
+                    if path.is_some_and(|path| path.mtu.on_probe_acked(size, now)) {
+                        self.on_mtu_changed(index);
+                    }
+                }
+                _ => self.streams.on_acked(now, token, slot, was_lost),
+            }
+        }
+    }
+
+    /// What a lost packet carried, as seen from the path at `index`, if that still exists.
+    pub(super) fn tokens_lost(&mut self, now: Instant, index: usize, tokens: &Tokens, slot: usize) {
+        for token in tokens {
+            match *token {
+                Token::Symbol { .. } => self.streams.on_lost(now, token, slot),
+                Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, u64::from(length)),
+                Token::MtuProbe { size } => {
+                    if let Some(path) = self.paths.at_mut(index) {
+                        path.mtu.on_probe_lost(size, now);
+                    }
+                }
+                // The next acknowledgement says the same; proofs go out with every packet.
+                Token::Ack { .. } | Token::Authenticate => {}
+                Token::AddAddress { .. } | Token::RemoveAddress { .. } => self.addresses.on_lost(token),
+                Token::HandshakeDone
+                | Token::PathConnectionId { .. }
+                | Token::PathAbandon { .. }
+                | Token::PathStatus { .. } => self.control.on_lost(token, &self.paths),
+                _ => self.streams.on_lost(now, token, slot),
+            }
+        }
+    }
+
+    /// Packets of the path may be larger, or must be smaller, from now on.
+    fn on_mtu_changed(&mut self, index: usize) {
+        if let Some(path) = self.paths.at_mut(index) {
+            let mtu = path.mtu.current();
+            path.controller.on_mtu_update(mtu);
+            path.pacer.on_mtu_update(mtu);
+        }
+        self.update_symbol_size();
+    }
+}
+
+/// A running mean that follows rises at once and forgets slowly.
+fn smooth(old: u64, new: u64) -> u64 {
+    if new >= old { new } else { old - (old - new) / 8 }
+}
+
+/// How long the loss of everything in between must last (RFC 9002 §7.6.1).
+pub(super) const PERSISTENT_CONGESTION_PTOS: u32 = 3;
+
+impl crate::path::Path {
+    /// Whether these losses, all in a row, span so much time that the path has collapsed
+    /// (RFC 9002 §7.6.2).
+    fn is_persistent_congestion(&self, lost: &[super::LostPacket]) -> bool {
+        let span: Duration = PERSISTENT_CONGESTION_PTOS * self.pto_base();
+        let Some(since) = self.rtt.first_sample_at() else { return false };
+        let mut start: Option<(u64, Instant)> = None;
+        let mut previous = None;
+        for packet in lost.iter().filter(|lost| lost.packet.ack_eliciting && lost.packet.sent_at > since) {
+            let in_row = previous.is_some_and(|number: u64| number + 1 == packet.packet_number);
+            previous = Some(packet.packet_number);
+            match start {
+                Some((_, at)) if in_row => {
+                    if packet.packet.sent_at.saturating_duration_since(at) > span {
+                        return true;
+                    }
+                }
+                _ => start = Some((packet.packet_number, packet.packet.sent_at)),
+            }
+        }
+        false
+    }
+}

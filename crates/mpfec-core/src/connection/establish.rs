@@ -1,0 +1,199 @@
+//! How a connection begins, and what happens as the handshake gets on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::address::Addresses;
+use super::control::Control;
+use super::datagram::Datagrams;
+use super::event::{EndpointEvent, Event, PathChange};
+use super::handshake::{HandshakeSpaces, Opening};
+use super::state::State;
+use super::view::PathViews;
+use super::{ClosingSend, Connection, Scratch, Totals};
+use crate::address::FourTuple;
+use crate::config::TransportConfig;
+use crate::error::TransportError;
+use crate::id::Side;
+use crate::path::{LocalCid, PathReason, PathSet, RemoteCid, Validation};
+use crate::rng::Rng;
+use crate::stream::{StreamLimits, Streams};
+use crate::wire::{IssuedId, TransportParameters};
+
+impl Connection {
+    /// Starts the handshake. `issued` are our connection IDs for the first paths, which the
+    /// transport parameters in `opening` hold.
+    pub(crate) fn new(
+        now: Instant,
+        config: Arc<TransportConfig>,
+        rng: Rng,
+        issued: &[IssuedId],
+        opening: Opening,
+    ) -> Self {
+        let side = opening.side;
+        let mut paths = PathSet::default();
+        let mut endpoint_events = VecDeque::new();
+        for (path, issued) in (0..).zip(issued) {
+            paths.add_local(LocalCid { path, cid: issued.cid });
+            endpoint_events.push_back(EndpointEvent::Issued(issued.cid));
+        }
+        let mut connection = Self {
+            side,
+            rng,
+            state: State::Handshaking,
+            handshake: HandshakeSpaces::new(opening),
+            keys: None,
+            paths,
+            path_views: PathViews::default(),
+            streams: Streams::new(side, &config),
+            scheduler: config.profile.scheduler.build(),
+            datagrams: Datagrams::new(config.datagram_buffer),
+            addresses: Addresses::default(),
+            control: Control::default(),
+            early: Vec::new(),
+            closing: ClosingSend::default(),
+            events: VecDeque::new(),
+            endpoint_events,
+            idle_timeout: config.idle_timeout,
+            idle_since: now,
+            last_sent: now,
+            next_path: 0,
+            totals: Totals::default(),
+            scratch: Scratch::default(),
+            last_now: now,
+            peer_known: false,
+            config,
+        };
+        if let Err(error) = connection.handshake.pump() {
+            connection.fail(now, error);
+        }
+        connection
+    }
+
+    /// Looks whether the handshake brought keys, parameters, or its end. `tuple` is where
+    /// the last packet came from.
+    pub(super) fn on_handshake_progress(&mut self, now: Instant, tuple: FourTuple) -> Result<(), TransportError> {
+        if let Some(keys) = self.handshake.take_new_keys() {
+            self.keys = Some(keys);
+        }
+        if !self.peer_known {
+            if let Some(peer) = self.handshake.peer().cloned() {
+                self.peer_known = true;
+                self.apply_parameters(&peer)?;
+            }
+        }
+        if self.handshake.is_complete() && self.state.is_handshaking() && self.keys.is_some() {
+            self.state.establish();
+            match self.side {
+                Side::Client => self.begin_as_client(now, tuple)?,
+                Side::Server => {
+                    // RFC 9001 §4.1.2: the server's handshake is confirmed when complete.
+                    self.handshake.confirm();
+                    self.control.handshake_done = true;
+                    if self.handshake.is_usable() {
+                        self.on_usable(now);
+                    }
+                }
+            }
+            self.receive_early();
+        }
+        Ok(())
+    }
+
+    fn begin_as_client(&mut self, now: Instant, tuple: FourTuple) -> Result<(), TransportError> {
+        self.control.authenticate = self.handshake.proof()?;
+        self.update_symbol_size();
+        let others = self.handshake.other_routes(&tuple);
+        for tuple in std::iter::once(tuple).chain(others) {
+            self.begin_path(now, tuple);
+        }
+        self.on_usable(now);
+        Ok(())
+    }
+
+    /// Opens a path on a route of the handshake; without a challenge where the server has
+    /// answered on it already.
+    fn begin_path(&mut self, now: Instant, tuple: FourTuple) {
+        let (Some(slot), Some(id)) = (self.paths.free_slot(), self.paths.next_id()) else { return };
+        let answered = self.handshake.has_answered(&tuple);
+        let validation = if answered {
+            Validation::validated()
+        } else {
+            Validation::challenge(self.rng.bytes(), now, super::open::VALIDATION_PATIENCE)
+        };
+        self.insert_path(now, id, slot, tuple, validation);
+        if let Some(path) = self.paths.get_mut(id) {
+            // So that the server learns of the path at once, whatever there is to say.
+            path.probes = 1;
+        }
+    }
+
+    /// Streams may be used from now on.
+    pub(super) fn on_usable(&mut self, _now: Instant) {
+        self.events.push_back(Event::Connected);
+        let up: Vec<u32> = self
+            .paths
+            .iter()
+            .filter(|path| path.validation.is_validated() && !path.announced)
+            .map(|path| path.id)
+            .collect();
+        for id in up {
+            if let Some(path) = self.paths.get_mut(id) {
+                path.announced = true;
+            }
+            self.announce(id, PathChange::Up, PathReason::Validated);
+        }
+    }
+
+    fn apply_parameters(&mut self, peer: &TransportParameters) -> Result<(), TransportError> {
+        self.idle_timeout = match (self.config.idle_timeout, peer.max_idle_timeout) {
+            (Duration::ZERO, theirs) => theirs,
+            (ours, Duration::ZERO) => ours,
+            (ours, theirs) => ours.min(theirs),
+        };
+        self.streams.set_peer_limits(&StreamLimits {
+            max_data: peer.initial_max_data,
+            bidi_local: peer.initial_max_stream_data_bidi_local,
+            bidi_remote: peer.initial_max_stream_data_bidi_remote,
+            uni: peer.initial_max_stream_data_uni,
+            streams_bidi: peer.initial_max_streams_bidi,
+            streams_uni: peer.initial_max_streams_uni,
+            max_block_symbols: peer.max_block_symbols,
+            max_pending_blocks: peer.max_pending_blocks,
+        });
+        for (path, issued) in (0..).zip(&peer.path_connection_ids) {
+            self.add_remote(RemoteCid { path, cid: issued.cid, reset_token: issued.reset_token })?;
+        }
+        Ok(())
+    }
+
+    /// Notes a connection ID of the peer's, and tells the endpoint how the peer would reset
+    /// the path.
+    pub(super) fn add_remote(&mut self, remote: RemoteCid) -> Result<(), TransportError> {
+        if !self.paths.add_remote(remote) {
+            return Err(TransportError::connection_id_limit("connection IDs that contradict each other, or too many"));
+        }
+        self.endpoint_events.push_back(EndpointEvent::Expects(remote.reset_token));
+        Ok(())
+    }
+}
+
+/// What we tell the peer about ourselves.
+pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> TransportParameters {
+    TransportParameters {
+        max_idle_timeout: config.idle_timeout,
+        max_udp_payload_size: u64::from(config.max_mtu),
+        initial_max_data: config.connection_window,
+        initial_max_stream_data_bidi_local: config.stream_window,
+        initial_max_stream_data_bidi_remote: config.stream_window,
+        initial_max_stream_data_uni: config.stream_window,
+        initial_max_streams_bidi: config.max_streams_bidi,
+        initial_max_streams_uni: config.max_streams_uni,
+        max_ack_delay: crate::path::MAX_ACK_DELAY,
+        max_datagram_frame_size: config.datagram_buffer.min(1 << 16) as u64,
+        max_block_symbols: config.max_block_symbols.max(crate::connection::MAX_BLOCK_SYMBOLS),
+        path_connection_ids: issued.to_vec(),
+        ..TransportParameters::default()
+    }
+}

@@ -1,0 +1,316 @@
+//! What arrives: packets are told apart, opened, matched to a path and taken apart into
+//! frames. Until a packet is authenticated it changes nothing.
+
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+
+use super::Connection;
+use super::early::Level;
+use super::state::CloseReason;
+use crate::address::{Datagram, Ecn, FourTuple};
+use crate::crypto::{self, OpenError, Opened};
+use crate::error::TransportError;
+use crate::id::Side;
+use crate::path::PathReason;
+use crate::wire::frame::{Frame, Frames};
+use crate::wire::header::{self, LongType, Protected};
+use crate::wire::{ConnectionId, Space, VERSION};
+
+/// How a datagram arrived.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    now: Instant,
+    tuple: FourTuple,
+    ecn: Option<Ecn>,
+}
+
+/// A packet of before the handshake was complete, to be looked at again.
+#[derive(Debug)]
+pub(super) struct Early(Arrival, BytesMut);
+
+impl Connection {
+    pub(super) fn receive(&mut self, now: Instant, datagram: Datagram) {
+        self.totals.received_bytes += datagram.data.len() as u64;
+        if self.state.is_draining() {
+            return;
+        }
+        self.handshake.on_datagram(&datagram.tuple, datagram.data.len());
+        let arrival = Arrival { now, tuple: datagram.tuple, ecn: datagram.ecn };
+        let mut rest = datagram.data;
+        while !rest.is_empty() {
+            let Ok(packet) = header::parse(&rest) else { return self.drop_packet() };
+            match packet {
+                Protected::Short { dcid, packet_number_at } => {
+                    return self.receive_short(arrival, dcid, rest, packet_number_at);
+                }
+                Protected::Long { kind, dcid: _, scid, packet_number_at, end, .. } => {
+                    let packet = rest.split_to(end);
+                    self.receive_long(arrival, kind, scid, packet, packet_number_at);
+                }
+                Protected::Retry { scid, token, .. } => return self.receive_retry(scid, &rest, &rest[token]),
+                Protected::VersionNegotiation { versions, .. } => {
+                    return self.receive_version_negotiation(&rest[versions]);
+                }
+                Protected::UnknownVersion { .. } => return self.drop_packet(),
+            }
+        }
+    }
+
+    fn drop_packet(&mut self) {
+        self.totals.dropped_packets += 1;
+    }
+
+    fn receive_long(
+        &mut self,
+        arrival: Arrival,
+        kind: LongType,
+        source: ConnectionId,
+        mut packet: BytesMut,
+        packet_number_at: usize,
+    ) {
+        let (level, space_kind) = match kind {
+            LongType::Initial => (Level::Initial, Space::Initial),
+            LongType::Handshake => (Level::Handshake, Space::Handshake),
+        };
+        let size = packet.len();
+        let Some(space) = self.handshake.space_mut(level) else { return };
+        let opened = match space.keys.open_packet(&mut packet, packet_number_at, space.received.largest()) {
+            Ok(opened) => opened,
+            Err(OpenError::Authentication) => return self.drop_packet(),
+            Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+        };
+        if space.received.is_known(opened.packet_number) {
+            return;
+        }
+        if !self.state.is_open() {
+            return self.state.on_packet_while_closing();
+        }
+        self.idle_since = arrival.now;
+        let result = payload_of(packet, &opened).and_then(|payload| {
+            let ack_eliciting = self.handle_early_frames(arrival, level, space_kind, source, size, payload)?;
+            if let Some(space) = self.handshake.space_mut(level) {
+                space.received.on_received(arrival.now, opened.packet_number, ack_eliciting, arrival.ecn);
+            }
+            self.on_handshake_progress(arrival.now, arrival.tuple)
+        });
+        if let Err(error) = result {
+            self.fail(arrival.now, error);
+        }
+    }
+
+    /// Returns whether the packet must be acknowledged.
+    fn handle_early_frames(
+        &mut self,
+        arrival: Arrival,
+        level: Level,
+        space: Space,
+        source: ConnectionId,
+        size: usize,
+        payload: Bytes,
+    ) -> Result<bool, TransportError> {
+        self.handshake.on_packet(level, &arrival.tuple, source, size);
+        let mut ack_eliciting = false;
+        for frame in Frames::new(payload) {
+            let frame = frame?;
+            if !frame.is_allowed_in(space) {
+                return Err(TransportError::protocol_violation("frame not allowed in this packet").in_frame(frame.ty()));
+            }
+            ack_eliciting |= frame.is_ack_eliciting();
+            match frame {
+                Frame::ConnectionClose(close) => {
+                    self.peer_closed(arrival.now, CloseReason::PeerError(close.error));
+                    return Ok(false);
+                }
+                frame => self.handshake.on_frame(arrival.now, level, frame)?,
+            }
+        }
+        Ok(ack_eliciting)
+    }
+
+    fn receive_retry(&mut self, source: ConnectionId, packet: &[u8], token: &[u8]) {
+        if !self.handshake.accepts_retry() || token.is_empty() {
+            return self.drop_packet();
+        }
+        let Some((body, tag)) = packet.split_last_chunk::<16>() else { return self.drop_packet() };
+        let original = self.handshake.original_dcid();
+        if !crypto::verify_retry_tag(original.as_slice(), body, tag) {
+            return self.drop_packet();
+        }
+        let keys = crypto::Keys::initial(source.as_slice(), Side::Client);
+        self.handshake.on_retry(source, Bytes::copy_from_slice(token), keys);
+    }
+
+    fn receive_version_negotiation(&mut self, versions: &[u8]) {
+        if self.side == Side::Server || !self.handshake.accepts_retry() {
+            return self.drop_packet();
+        }
+        let offered: Vec<u32> = versions
+            .chunks_exact(4)
+            .take(MAX_OFFERED_VERSIONS)
+            .map(|version| u32::from_be_bytes([version[0], version[1], version[2], version[3]]))
+            .collect();
+        // RFC 9000 §6.2: an offer of the version we speak was not meant for us.
+        if !offered.contains(&VERSION) {
+            self.vanish(CloseReason::VersionMismatch { offered });
+        }
+    }
+
+    fn receive_short(&mut self, arrival: Arrival, dcid: ConnectionId, mut packet: BytesMut, packet_number_at: usize) {
+        let Some(id) = self.paths.path_of(&dcid) else {
+            if packet.last_chunk::<16>().is_some_and(|token| self.paths.is_reset_token(token)) {
+                self.vanish(CloseReason::Reset);
+            }
+            return self.drop_packet();
+        };
+        if self.state.is_handshaking() {
+            // RFC 9001 §5.7: not before the handshake is complete.
+            if self.early.len() < MAX_EARLY {
+                self.early.push(Early(arrival, packet));
+            }
+            return;
+        }
+        let known = self.paths.position(id);
+        if known.is_none() && self.paths.was_opened(id) {
+            return self.drop_packet();
+        }
+        let path = known.and_then(|index| self.paths.at(index));
+        let (largest, pto) = path.map_or((None, DEFAULT_PTO), |path| (path.received.largest(), path.pto_base()));
+        let Some(keys) = &mut self.keys else { return self.drop_packet() };
+        let opened = match keys.open_packet(arrival.now, id, &mut packet, packet_number_at, largest, pto) {
+            Ok(opened) => opened,
+            Err(OpenError::Authentication) => return self.drop_packet(),
+            Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+        };
+        if !self.state.is_open() {
+            return self.state.on_packet_while_closing();
+        }
+        let size = packet.len();
+        let handled = payload_of(packet, &opened)
+            .and_then(|payload| self.receive_data(arrival, id, size, opened.packet_number, payload));
+        if let Err(error) = handled {
+            self.fail(arrival.now, error);
+        }
+    }
+
+    /// An authentic 1-RTT packet.
+    fn receive_data(
+        &mut self,
+        arrival: Arrival,
+        id: u32,
+        size: usize,
+        packet_number: u64,
+        payload: Bytes,
+    ) -> Result<(), TransportError> {
+        let now = arrival.now;
+        if !self.handshake.is_authenticated() && !self.authenticate(now, &payload)? {
+            // Not acknowledged either: the client repeats it together with its proof.
+            return Ok(());
+        }
+        if self.paths.position(id).is_none() && !self.accept_path(now, id, arrival.tuple) {
+            return Ok(());
+        }
+        let is_client = self.side == Side::Client;
+        let Some(path) = self.paths.get_mut(id) else { return Ok(()) };
+        if path.received.is_known(packet_number) {
+            return Ok(());
+        }
+        let moved = !super::open::same_route(&path.tuple, &arrival.tuple);
+        if moved && is_client {
+            // RFC 9000 §9: a server does not move; only clients do.
+            return Ok(());
+        }
+        path.tuple.local_ip = path.tuple.local_ip.or(arrival.tuple.local_ip);
+        path.counters.received_packets += 1;
+        path.counters.received_bytes += size as u64;
+        path.last_received = Some(now);
+        let newest = path.received.largest().is_none_or(|largest| packet_number > largest);
+        if !moved || newest {
+            path.validation.on_received(size);
+        }
+        self.idle_since = now;
+
+        let mut ack_eliciting = false;
+        let mut probing = true;
+        for frame in Frames::new(payload) {
+            let frame = frame?;
+            if !frame.is_allowed_in(Space::Data) {
+                return Err(TransportError::protocol_violation("frame not allowed in this packet").in_frame(frame.ty()));
+            }
+            ack_eliciting |= frame.is_ack_eliciting();
+            probing &= matches!(frame, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding);
+            let ty = frame.ty();
+            self.on_frame(now, id, frame).map_err(|error| error.in_frame(ty))?;
+            if !self.state.is_open() {
+                return Ok(());
+            }
+        }
+        if let Some(path) = self.paths.get_mut(id) {
+            path.received.on_received(now, packet_number, ack_eliciting, arrival.ecn);
+        }
+        if moved && newest && !probing {
+            self.follow(now, id, arrival.tuple);
+        }
+        Ok(())
+    }
+
+    /// Checks the proof at the start of a packet. False: there is none, and the packet
+    /// counts for nothing.
+    fn authenticate(&mut self, now: Instant, payload: &Bytes) -> Result<bool, TransportError> {
+        let Some(Ok(Frame::Authenticate(proof))) = Frames::new(payload.clone()).next() else {
+            return Ok(false);
+        };
+        self.handshake.on_authenticate(&proof.mac)?;
+        self.on_usable(now);
+        Ok(true)
+    }
+
+    /// The client's address changed (RFC 9000 §9.3): data follow once the new one answered.
+    fn follow(&mut self, now: Instant, id: u32, tuple: FourTuple) {
+        let data = self.rng.bytes();
+        let Some(path) = self.paths.get_mut(id) else { return };
+        tracing::debug!(path = id, remote = %tuple.remote, "the peer's address changed");
+        if path.validation.is_validated() {
+            path.previous_tuple = Some(path.tuple);
+        }
+        path.tuple = tuple;
+        path.validation.challenge_again(data, now);
+    }
+
+    /// Packets that came before their keys could be used.
+    pub(super) fn receive_early(&mut self) {
+        for Early(arrival, packet) in std::mem::take(&mut self.early) {
+            if let Ok(Protected::Short { dcid, packet_number_at }) = header::parse(&packet) {
+                self.receive_short(arrival, dcid, packet, packet_number_at);
+            }
+        }
+    }
+
+    /// The peer's answer to our challenge came.
+    pub(super) fn on_path_validated(&mut self, id: u32) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.previous_tuple = None;
+        if !std::mem::replace(&mut path.announced, true) {
+            self.announce(id, super::PathChange::Up, PathReason::Validated);
+        }
+        self.update_symbol_size();
+    }
+}
+
+/// The frames of an opened packet, as a slice of the datagram.
+fn payload_of(packet: BytesMut, opened: &Opened) -> Result<Bytes, TransportError> {
+    if !opened.reserved_ok {
+        return Err(TransportError::protocol_violation("reserved bits are set"));
+    }
+    if opened.payload.is_empty() {
+        return Err(TransportError::protocol_violation("packet without frames"));
+    }
+    Ok(packet.freeze().slice(opened.payload.clone()))
+}
+
+/// 1-RTT packets kept until the handshake is complete.
+const MAX_EARLY: usize = 10;
+/// Versions of an offer that are shown to the user.
+const MAX_OFFERED_VERSIONS: usize = 8;
+/// Before a path has an RTT of its own.
+const DEFAULT_PTO: std::time::Duration = std::time::Duration::from_secs(1);
