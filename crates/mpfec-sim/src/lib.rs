@@ -1,1 +1,38 @@
-//! See the crate's description in Cargo.toml.
+//! Emulated networks for the mpfec transport.
+//!
+//! A [`Link`] is one direction of a path: a queue, a transmitter of a certain rate, a
+//! wire of a certain length, and its faults. It is sans-IO, so the very same link serves
+//! a simulation in virtual time and a relay between real sockets. A [`Setup`] names the
+//! links of several paths and what happens to them when.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//! use bytes::Bytes;
+//! use mpfec_sim::{Link, LinkConfig};
+//!
+//! let mut link = Link::new(LinkConfig::new(20_000_000, Duration::from_millis(10)), 1);
+//! let start = Instant::now();
+//! link.submit(start, Bytes::from(vec![0; 1472]), "hello").unwrap();
+//! // 1500 bytes at 20 Mbit/s take 0.6 ms, and then they travel for 10 ms.
+//! let due = link.poll_timeout().unwrap();
+//! assert_eq!(due - start, Duration::from_micros(10_600));
+//! assert_eq!(link.poll_delivery(due).unwrap().tag, "hello");
+//! ```
+
+mod config;
+mod counters;
+mod fault;
+mod link;
+mod loss;
+mod queue;
+mod rng;
+mod setup;
+
+pub use self::config::{Change, LinkConfig, MAX_DELAY};
+pub use self::counters::{DropReason, LinkCounters};
+pub use self::fault::Faults;
+pub use self::link::{Delivered, Link};
+pub use self::loss::GilbertElliott;
+pub use self::queue::QueueLimit;
+pub use self::rng::Rng;
+pub use self::setup::{Direction, PathSetup, Setup, TimedChange};
