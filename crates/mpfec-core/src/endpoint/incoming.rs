@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Endpoint, Routed, peek, respond};
+use bytes::BytesMut;
+
+use super::routing::{Endpoint, Routed, respond};
 use crate::address::Datagram;
 use crate::config::ServerConfig;
 use crate::connection::{Authentication, Connection, Opening, parameters};
@@ -39,7 +41,8 @@ impl Endpoint {
             return Routed::Ignored;
         }
         let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
-        let mut copy = peek(datagram.data.get(..initial.end).unwrap_or_default());
+        // Opening a packet changes its bytes, and the connection must see them unchanged.
+        let mut copy = BytesMut::from(datagram.data.get(..initial.end).unwrap_or_default());
         if keys.open_packet(&mut copy, initial.packet_number_at, None).is_err() {
             return Routed::Ignored;
         }

@@ -1,15 +1,7 @@
 //! Which connection a datagram belongs to, and what happens to those that belong to none.
 
-mod cid;
-mod incoming;
-mod reset;
-mod ticket;
-mod token;
-
 use std::sync::Arc;
 use std::time::Instant;
-
-use bytes::BytesMut;
 
 use crate::address::{Datagram, FourTuple, Transmit};
 use crate::config::{ClientConfig, ServerConfig};
@@ -21,25 +13,23 @@ use crate::rng::Rng;
 use crate::wire::header::{self, LongType, Protected};
 use crate::wire::{ConnectionId, IssuedId, MIN_DATAGRAM, ResetToken};
 
-use self::cid::Routes;
-use self::reset::ResetLimit;
-use self::token::TokenKey;
-
-pub use self::cid::ConnectionHandle;
-pub use self::ticket::{Secret, Ticket, TicketError};
+use super::cid::{ConnectionHandle, Routes};
+use super::incoming::Initial;
+use super::reset::{self, ResetLimit};
+use super::token::TokenKey;
 
 /// The part of a transport that all its connections share: connection IDs, the server's
 /// keys and limits. It owns no connection: the driver does.
 #[derive(Debug)]
 pub struct Endpoint {
-    server: Option<ServerConfig>,
-    rng: Rng,
-    routes: Routes,
-    reset_key: ResetKey,
+    pub(super) server: Option<ServerConfig>,
+    pub(super) rng: Rng,
+    pub(super) routes: Routes,
+    pub(super) reset_key: ResetKey,
     reset_limit: ResetLimit,
-    token_key: TokenKey,
+    pub(super) token_key: TokenKey,
     /// What ages of tokens are counted from.
-    epoch: Instant,
+    pub(super) epoch: Instant,
 }
 
 /// What is to be done with a datagram.
@@ -144,7 +134,7 @@ impl Endpoint {
                 if kind != LongType::Initial || datagram.data.len() < usize::from(MIN_DATAGRAM) {
                     return Routed::Ignored;
                 }
-                let initial = incoming::Initial { dcid, scid, token, packet_number_at, end };
+                let initial = Initial { dcid, scid, token, packet_number_at, end };
                 self.incoming(now, &initial, datagram, response)
             }
             Protected::Retry { dcid, .. } | Protected::VersionNegotiation { dcid, .. } => {
@@ -205,7 +195,7 @@ impl Endpoint {
     }
 
     /// Connection IDs for the first paths.
-    fn issue(&self, rng: &mut Rng) -> Vec<IssuedId> {
+    pub(super) fn issue(&self, rng: &mut Rng) -> Vec<IssuedId> {
         (0..FIRST_CIDS)
             .map(|_| {
                 let cid = ConnectionId::from(rng.bytes::<8>());
@@ -215,13 +205,8 @@ impl Endpoint {
     }
 }
 
-fn respond(tuple: &FourTuple, response: &[u8]) -> Routed {
+pub(super) fn respond(tuple: &FourTuple, response: &[u8]) -> Routed {
     Routed::Response(Transmit { tuple: *tuple, ecn: None, size: response.len(), segment_size: None })
-}
-
-/// A copy for a look inside: opening a packet changes its bytes.
-fn peek(data: &[u8]) -> BytesMut {
-    BytesMut::from(data)
 }
 
 /// Connection IDs in the handshake: enough to open this many paths at once.
