@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::earliest::EarliestArrival;
+use crate::fmtcp::Fmtcp;
 use crate::lowest_rtt::LowestRtt;
 use crate::scheduler::Scheduler;
 
@@ -26,7 +28,9 @@ impl SchedulerKind {
     #[must_use]
     pub fn build(self) -> Box<dyn Scheduler> {
         match self {
-            Self::EarliestArrival | Self::Fmtcp | Self::LowestRtt => Box::new(LowestRtt::new()),
+            Self::EarliestArrival => Box::new(EarliestArrival::new()),
+            Self::Fmtcp => Box::new(Fmtcp::new()),
+            Self::LowestRtt => Box::new(LowestRtt::new()),
         }
     }
 

@@ -9,11 +9,19 @@
 //! - [`Fmtcp`] is Algorithm 1 of the FMTCP paper over expected arrival times.
 //! - [`LowestRtt`] is what multipath TCP does by default, as a reference.
 
+pub mod arrival;
+pub mod delta;
+mod earliest;
+mod fmtcp;
 mod kind;
 mod lowest_rtt;
+mod memo;
+mod offer;
 mod scheduler;
 mod view;
 
+pub use earliest::EarliestArrival;
+pub use fmtcp::Fmtcp;
 pub use kind::{ParseSchedulerError, SchedulerKind};
 pub use lowest_rtt::LowestRtt;
 pub use scheduler::{Assignment, Scheduler, SymbolKind};

@@ -29,25 +29,20 @@ impl Scheduler for LowestRtt {
             self.version = view.version;
             self.cursor = 0;
         }
-        let wanted = |block: &BlockView| sendable_now(block, view).is_some();
-        let found = view.blocks.iter().skip(self.cursor).position(wanted);
-        let Some(found) = found else {
-            // An open window may let out what a closed one held back without a new version.
-            if !view.window_closed {
-                self.cursor = view.blocks.len();
+        for (block, state) in view.blocks.iter().enumerate().skip(self.cursor) {
+            if let Some((symbol, wanted)) = sendable_now(state, view) {
+                return Some(Assignment {
+                    block,
+                    symbol,
+                    count: wanted.min(budget),
+                });
             }
-            return None;
-        };
-        let block = self.cursor + found;
-        if !view.window_closed {
-            self.cursor = block;
+            let is_settled = state.unsent == 0 && state.deficit() == 0;
+            if is_settled && self.cursor == block {
+                self.cursor += 1;
+            }
         }
-        let (symbol, wanted) = sendable_now(&view.blocks[block], view)?;
-        Some(Assignment {
-            block,
-            symbol,
-            count: wanted.min(budget),
-        })
+        None
     }
 
     fn on_sent(&mut self, _path: usize, _assignment: &Assignment, _view: &View<'_>) {}

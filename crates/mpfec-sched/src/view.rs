@@ -3,8 +3,6 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::scheduler::SymbolKind;
-
 /// Most paths that a connection uses at once.
 pub const MAX_PATHS: usize = 8;
 
@@ -181,18 +179,6 @@ impl View<'_> {
             .iter()
             .enumerate()
             .filter(move |(_, path)| !path.suspected && (!path.backup || backups))
-    }
-
-    /// What a block can be given: source symbols while it has unsent ones and the window is
-    /// open, then repair if it can be made.
-    #[must_use]
-    pub fn sendable(&self, block: &BlockView) -> Option<SymbolKind> {
-        if block.unsent > 0 {
-            return (!self.window_closed).then_some(SymbolKind::Source);
-        }
-        block
-            .is_repairable(self.has_repair)
-            .then_some(SymbolKind::Repair)
     }
 
     fn has_regular_path(&self) -> bool {

@@ -1,0 +1,329 @@
+//! Earliest arrival with protection out of idle slots: the default.
+//!
+//! A path that may send knows when its symbol would arrive, and how many symbols the others
+//! deliver before that. Blocks are walked in delivery order; what the others deliver first is
+//! left to them, and the first block that still needs a symbol gets it. So bulk data fills
+//! every path with blocks that are due when its symbols arrive, a lost symbol is replaced on
+//! the path that delivers soonest, and a slow path stays out of what the fast ones finish
+//! earlier. Slots that would stay idle protect blocks ahead of loss, and earn the right to do
+//! so in busy slots later.
+
+mod ledger;
+mod source_rate;
+mod supply;
+
+use std::time::Duration;
+
+use crate::memo::{LossClasses, Memo, Target};
+use crate::offer::{Offer, offer, youngest_unsent};
+use crate::scheduler::{Assignment, Scheduler, SymbolKind};
+use crate::view::{BlockView, MAX_PATHS, View};
+
+use ledger::{Idle, Ledger};
+use source_rate::SourceRate;
+use supply::Outlook;
+
+/// Symbols go where they arrive when they are needed.
+#[derive(Debug)]
+pub struct EarliestArrival {
+    memo: Memo,
+    losses: LossClasses,
+    ledger: Ledger,
+    /// Source symbols sent per second, lately.
+    rate: SourceRate,
+    seen: Seen,
+    /// The answer that was given last, to know in `on_sent` what it was for.
+    decision: Option<Decision>,
+}
+
+/// What is worked out once per version of the blocks.
+#[derive(Debug, Default)]
+struct Seen {
+    version: Option<u64>,
+    /// Slots whose symbols in flight are expected to arrive.
+    live: [bool; MAX_PATHS],
+    /// Source symbols never sent, in all blocks.
+    unsent: u64,
+    /// No block before this one needs a symbol on feedback alone.
+    cursor: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Decision {
+    path: usize,
+    block: usize,
+    mode: Mode,
+    /// Symbols of the block that are missing unless they are sent.
+    missing: u32,
+}
+
+/// Why a slot is given away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Something is needed by feedback, or protected at the price of other data.
+    Busy,
+    /// Nobody wanted the slot.
+    Spare,
+}
+
+impl EarliestArrival {
+    /// A scheduler without history: its first blocks are protected.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            memo: Memo::new(),
+            losses: LossClasses::default(),
+            ledger: Ledger::new(),
+            rate: SourceRate::default(),
+            seen: Seen::default(),
+            decision: None,
+        }
+    }
+
+    /// Catches up with feedback and new data.
+    fn refresh(&mut self, view: &View<'_>) {
+        let mut live = [false; MAX_PATHS];
+        for path in view.paths {
+            // Without a code nothing may be sent again before it is declared lost.
+            if let Some(live) = live.get_mut(path.slot) {
+                *live = !path.suspected || !view.has_repair;
+            }
+        }
+        let seen = &mut self.seen;
+        if seen.version == Some(view.version) && seen.live == live {
+            return;
+        }
+        let unsent = view
+            .blocks
+            .iter()
+            .map(|block| u64::from(block.unsent))
+            .sum();
+        *seen = Seen {
+            version: Some(view.version),
+            live,
+            unsent,
+            cursor: 0,
+        };
+        self.losses.refresh(view.paths);
+    }
+
+    /// In-flight symbols that are expected to be answered.
+    fn flights(&self, block: &BlockView) -> [u16; MAX_PATHS] {
+        let mut flights = block.in_flight;
+        for (flight, live) in flights.iter_mut().zip(self.seen.live) {
+            *flight *= u16::from(live);
+        }
+        flights
+    }
+
+    /// Whether there is so much data that no path has to be idle for being slow.
+    fn is_bulk(&self, outlook: &Outlook, view: &View<'_>) -> bool {
+        view.writer_blocked
+            || self.seen.unsent as f64 >= outlook.rate * (outlook.spread + BULK_TIME) + BULK_SYMBOLS
+    }
+
+    /// Gives the slot to the first block, in delivery order, that needs more symbols than the
+    /// other paths deliver before one sent here arrives.
+    fn walk(
+        &mut self,
+        mode: Mode,
+        bulk: bool,
+        budget: u32,
+        slot: usize,
+        outlook: &Outlook,
+        view: &View<'_>,
+    ) -> Option<(Assignment, u32)> {
+        let protection = match mode {
+            Mode::Busy => outlook.protection(self.ledger.exponent(slot), view),
+            Mode::Spare => [Target::SPARE; MAX_PATHS],
+        };
+        let ahead = protection.iter().any(|&target| target > Target::FEEDBACK);
+        let start = if ahead { 0 } else { self.seen.cursor };
+        let mut left = outlook.supply;
+        let mut first_need = None;
+        let mut found = None;
+        for (index, block) in view.blocks.iter().enumerate().skip(start) {
+            let flights = self.flights(block);
+            let flying: u32 = flights.iter().map(|&n| u32::from(n)).sum();
+            let lacking = block.source_symbols.saturating_sub(block.held);
+            let missing = lacking.saturating_sub(flying);
+            let complete = block.closed && block.unsent == 0 && view.has_repair;
+            if missing == 0 && !(complete && ahead) {
+                continue;
+            }
+            if missing > 0 {
+                first_need.get_or_insert(index);
+            }
+            let Some(Offer { symbol, most }) = offer(block, view) else {
+                continue;
+            };
+            let need = if !complete {
+                if mode == Mode::Spare {
+                    0
+                } else {
+                    missing.min(most)
+                }
+            } else {
+                let mut target = match mode {
+                    Mode::Spare => Target::SPARE,
+                    Mode::Busy => worst_of(&protection, &flights),
+                };
+                if block.head && missing > 0 && lost_again(block, view) {
+                    target = target.max(Target::REPEATED);
+                }
+                self.memo
+                    .further(lacking, &flights, &self.losses, slot, target)
+            };
+            if need == 0 {
+                continue;
+            }
+            if f64::from(need) <= left {
+                left -= f64::from(need);
+                continue;
+            }
+            let whole = bulk && symbol == SymbolKind::Source;
+            let due = if whole {
+                most
+            } else {
+                outlook.share(f64::from(need) - left)
+            };
+            let assignment = Assignment {
+                block: index,
+                symbol,
+                count: due.min(most).min(need).min(budget).max(1),
+            };
+            found = Some((assignment, missing));
+            break;
+        }
+        if !ahead {
+            self.seen.cursor = first_need.unwrap_or(view.blocks.len());
+        }
+        found
+    }
+
+    /// Fresh data from far enough ahead that it arrives when it is needed, or as far as there is.
+    fn youngest(&self, budget: u32, view: &View<'_>) -> Option<(Assignment, u32)> {
+        let index = youngest_unsent(view)?;
+        let unsent = view.blocks[index].unsent;
+        Some((
+            Assignment {
+                block: index,
+                symbol: SymbolKind::Source,
+                count: unsent.min(budget),
+            },
+            unsent,
+        ))
+    }
+}
+
+impl Default for EarliestArrival {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for EarliestArrival {
+    fn select(&mut self, path: usize, budget: u32, view: &View<'_>) -> Option<Assignment> {
+        self.decision = None;
+        if budget == 0 || !view.is_usable(path) {
+            return None;
+        }
+        self.refresh(view);
+        let asking = &view.paths[path];
+        let slot = asking.slot.min(MAX_PATHS - 1);
+        self.ledger.follow(slot, asking.id);
+        let outlook = Outlook::new(path, self.ledger.redundancy(), view);
+        let bulk = self.is_bulk(&outlook, view);
+
+        let mut mode = Mode::Busy;
+        let mut found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
+        if found.is_none() && (bulk || outlook.is_needed(self.rate.get(view.now))) {
+            found = self.youngest(budget, view);
+        }
+        if found.is_none() && view.has_repair {
+            mode = Mode::Spare;
+            found = self.walk(Mode::Spare, bulk, budget, slot, &outlook, view);
+        }
+        let idle = if !bulk {
+            Some(Idle::NoData)
+        } else {
+            Idle::closed(view.window_closed || self.seen.unsent == 0)
+        };
+        let Some((assignment, missing)) = found else {
+            self.ledger.on_idle(slot, view.now, idle);
+            return None;
+        };
+        if mode == Mode::Spare {
+            self.ledger.note_spare(slot, idle);
+        }
+        self.decision = Some(Decision {
+            path,
+            block: assignment.block,
+            mode,
+            missing,
+        });
+        Some(assignment)
+    }
+
+    fn on_sent(&mut self, path: usize, assignment: &Assignment, view: &View<'_>) {
+        let Some(sent_on) = view.paths.get(path) else {
+            return;
+        };
+        let slot = sent_on.slot.min(MAX_PATHS - 1);
+        self.ledger
+            .on_busy(slot, view.now, sent_on.symbol_seconds(), assignment.count);
+        match assignment.symbol {
+            SymbolKind::Source => {
+                self.seen.unsent = self.seen.unsent.saturating_sub(u64::from(assignment.count));
+                self.rate.add(view.now, assignment.count);
+                self.ledger.on_source(assignment.count);
+            }
+            SymbolKind::Repair => {
+                let decision = self
+                    .decision
+                    .take()
+                    .filter(|d| d.path == path && d.block == assignment.block);
+                let Some(decision) = decision else { return };
+                match decision.mode {
+                    Mode::Spare => self.ledger.on_spare(slot, assignment.count),
+                    Mode::Busy => self
+                        .ledger
+                        .on_ahead(slot, assignment.count.saturating_sub(decision.missing)),
+                }
+            }
+        }
+    }
+}
+
+/// The strictest target of the slots that a block has symbols on: the last of its symbols
+/// decides when a loss would be known.
+fn worst_of(protection: &[Target; MAX_PATHS], flights: &[u16; MAX_PATHS]) -> Target {
+    let targets = protection
+        .iter()
+        .zip(flights)
+        .filter(|&(_, &count)| count > 0);
+    targets
+        .map(|(&target, _)| target)
+        .max()
+        .unwrap_or(Target::FEEDBACK)
+}
+
+/// Whether a block misses symbols after it was repaired already: long after the fate of its
+/// first symbols was known, what is lost now are repairs.
+fn lost_again(block: &BlockView, view: &View<'_>) -> bool {
+    let Some(first_sent) = block.first_sent else {
+        return false;
+    };
+    let slowest = view
+        .usable()
+        .map(|(_, path)| path.srtt)
+        .max()
+        .unwrap_or(Duration::ZERO);
+    block.repairs_sent() > 0 && view.now.saturating_duration_since(first_sent) > slowest * 3 / 2
+}
+
+/// Data for this long beyond the delay spread are bulk, in seconds.
+const BULK_TIME: f64 = 0.020;
+
+/// And so many symbols more.
+const BULK_SYMBOLS: f64 = 48.0;

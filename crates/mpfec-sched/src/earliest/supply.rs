@@ -1,0 +1,145 @@
+//! What the paths deliver, and when.
+
+use crate::memo::Target;
+use crate::view::{MAX_PATHS, PathView, View};
+
+/// The paths from the point of view of the one that asks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outlook {
+    /// Symbols that the other paths deliver before one sent here would arrive.
+    pub(super) supply: f64,
+    /// Symbols per second of all usable paths, losses taken off.
+    pub(super) rate: f64,
+    /// Between the shortest and the longest one-way delay, in seconds.
+    pub(super) spread: f64,
+    /// Symbols that the others deliver for each one sent here, once they come first.
+    growth: f64,
+    /// When the next symbol sent here arrives, in seconds from now.
+    arrival: f64,
+    /// One-way delay and symbol time of the path where they are the least.
+    soonest: f64,
+    /// Symbols per second of the paths with shorter delay.
+    faster: f64,
+}
+
+impl Outlook {
+    /// `redundancy` is the share of slots that go to repair ahead of loss.
+    pub(super) fn new(asking: usize, redundancy: f64, view: &View<'_>) -> Self {
+        let me = Estimate::of(&view.paths[asking], true, view);
+        let arrival = me.arrival();
+        let mut outlook = Self {
+            supply: 0.0,
+            rate: 0.0,
+            spread: 0.0,
+            growth: 0.0,
+            arrival,
+            soonest: me.delay + me.symbol,
+            faster: 0.0,
+        };
+        let (mut shortest, mut longest) = (me.delay, me.delay);
+        for (j, path) in view.usable() {
+            let other = if j == asking {
+                me
+            } else {
+                Estimate::of(path, false, view)
+            };
+            let rate = other.arriving / other.symbol;
+            outlook.rate += rate;
+            shortest = shortest.min(other.delay);
+            longest = longest.max(other.delay);
+            outlook.soonest = outlook.soonest.min(other.delay + other.symbol);
+            if other.delay < me.delay {
+                outlook.faster += rate;
+            }
+            // A strict order of the paths: the first of them finds that nobody else comes
+            // first, so that never all paths wait for each other.
+            if j != asking && (other.arrival(), j) < (arrival, asking) {
+                let before = ((arrival - other.wait - other.delay) / other.symbol)
+                    .floor()
+                    .max(1.0);
+                outlook.supply += before * other.arriving;
+                outlook.growth += me.symbol * rate;
+            }
+        }
+        outlook.supply /= 1.0 + redundancy;
+        outlook.spread = longest - shortest;
+        outlook
+    }
+
+    /// How many symbols to take here of `excess` that the others do not deliver in time: while
+    /// this path sends them the others deliver more.
+    pub(super) fn share(&self, excess: f64) -> u32 {
+        (excess / (1.0 + self.growth))
+            .ceil()
+            .clamp(1.0, f64::from(u32::MAX)) as u32
+    }
+
+    /// Whether the paths with shorter delay cannot carry `load` symbols per second without
+    /// this one, at a sound share of their rate.
+    pub(super) fn is_needed(&self, load: f64) -> bool {
+        SOUND_LOAD * self.faster < load
+    }
+
+    /// The failure probability that a symbol sent here may bring a block down to, by the slot
+    /// of the symbols that are waited for: one symbol's time over the stall that is avoided,
+    /// to the power of `exponent` from 0 (on feedback only) to 1.
+    pub(super) fn protection(&self, exponent: f64, view: &View<'_>) -> [Target; MAX_PATHS] {
+        let mut targets = [Target::FEEDBACK; MAX_PATHS];
+        if !view.has_repair || exponent <= 0.0 {
+            return targets;
+        }
+        for path in view.paths {
+            let known = path.srtt.as_secs_f64() * LOSS_DELAY;
+            let stall = known + self.soonest - self.arrival;
+            let octaves = (stall * self.rate).max(1.0).log2().min(MOST_OCTAVES);
+            if let Some(target) = targets.get_mut(path.slot) {
+                *target = Target::from_octaves(octaves * exponent);
+            }
+        }
+        targets
+    }
+}
+
+/// One path in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    /// Until its next symbol can leave.
+    wait: f64,
+    symbol: f64,
+    delay: f64,
+    /// Share of symbols that arrive.
+    arriving: f64,
+}
+
+impl Estimate {
+    fn of(path: &PathView, asking: bool, view: &View<'_>) -> Self {
+        let mut wait = path
+            .next_send
+            .saturating_duration_since(view.now)
+            .as_secs_f64();
+        if !asking && wait == 0.0 && !path.has_window() {
+            // The acknowledgement that opens the window is overdue: it may take as long again.
+            let overdue = path.since_oldest.saturating_sub(path.srtt).max(path.rttvar);
+            wait = overdue.as_secs_f64();
+        }
+        Self {
+            wait,
+            symbol: path.symbol_seconds(),
+            delay: path.one_way.as_secs_f64(),
+            arriving: 1.0 - path.loss_bounded(),
+        }
+    }
+
+    fn arrival(&self) -> f64 {
+        self.wait + self.symbol + self.delay
+    }
+}
+
+/// RFC 9002 §6.1.2: a packet is lost this many round trips after it left.
+const LOSS_DELAY: f64 = 9.0 / 8.0;
+
+/// 1e-4, the least failure probability that is worth a busy slot.
+const MOST_OCTAVES: f64 = 13.3;
+
+/// What share of their rate paths can carry without a queue.
+const SOUND_LOAD: f64 = 0.88;
