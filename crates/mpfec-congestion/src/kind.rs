@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use crate::CongestionController;
+use crate::delay::Delay;
 use crate::lia::Lia;
 use crate::new_reno::NewReno;
 
@@ -34,9 +35,8 @@ impl ControllerKind {
     ) -> Box<dyn CongestionController> {
         match self {
             Self::NewReno => Box::new(NewReno::new(mss, initial_window_packets)),
-            Self::Lia | Self::LiaDiff | Self::Delay => {
-                Box::new(Lia::new(mss, initial_window_packets))
-            }
+            Self::Delay => Box::new(Delay::new(mss, initial_window_packets)),
+            Self::Lia | Self::LiaDiff => Box::new(Lia::new(mss, initial_window_packets)),
         }
     }
 

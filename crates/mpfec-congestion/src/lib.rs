@@ -11,6 +11,7 @@
 //! Coupled controllers see their siblings as values ([`Group`]); none holds another.
 
 mod controller;
+mod delay;
 mod delivery_rate;
 mod kind;
 mod lia;

@@ -1,0 +1,57 @@
+//! What one round trip has shown.
+
+use std::time::{Duration, Instant};
+
+use crate::Ack;
+
+/// A round ends when a packet sent after its start is acknowledged, but not before 10 ms: on
+/// paths shorter than the noise of the hosts' schedulers, a round must be long enough to hold
+/// some samples without that noise.
+#[derive(Debug, Clone)]
+pub(super) struct Round {
+    start: Option<Instant>,
+    pub(super) acked: f64,
+    pub(super) lost: f64,
+    /// Smallest RTT, seconds; infinite before the first sample.
+    pub(super) rtt_min: f64,
+    /// Largest number of packets in flight.
+    pub(super) in_flight_max: f64,
+    /// Whether the application had nothing to send at one of the acknowledgements.
+    pub(super) app_limited: bool,
+}
+
+impl Round {
+    pub(super) fn new() -> Self {
+        Self {
+            start: None,
+            acked: 0.0,
+            lost: 0.0,
+            rtt_min: f64::INFINITY,
+            in_flight_max: 0.0,
+            app_limited: false,
+        }
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rtt: Duration) {
+        self.start.get_or_insert(ack.now);
+        self.acked += f64::from(ack.packets);
+        self.rtt_min = self.rtt_min.min(rtt.as_secs_f64());
+        self.app_limited |= ack.app_limited;
+    }
+
+    /// The finished round and its length in seconds, if this acknowledgement ends it.
+    pub(super) fn finish(&mut self, ack: &Ack<'_>) -> Option<(Self, f64)> {
+        let start = self.start?;
+        let length = ack.now.saturating_duration_since(start);
+        if ack.sent_at < start || length < SHORTEST {
+            return None;
+        }
+        let next = Self {
+            start: Some(ack.now),
+            ..Self::new()
+        };
+        Some((std::mem::replace(self, next), length.as_secs_f64()))
+    }
+}
+
+const SHORTEST: Duration = Duration::from_millis(10);
