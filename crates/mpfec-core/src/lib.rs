@@ -1,5 +1,6 @@
 //! The mpfec transport as a pure state machine, and its tokio layer.
 
+mod address;
 mod component;
 mod crypto;
 mod error;

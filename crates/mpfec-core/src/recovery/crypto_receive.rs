@@ -1,0 +1,96 @@
+//! The receiving half of a stream of CRYPTO frames (RFC 9000 §19.6).
+
+use bytes::{Bytes, BytesMut};
+
+use super::range_set::RangeSet;
+use crate::error::TransportError;
+
+/// Handshake bytes that arrived, put in order.
+#[derive(Debug, Default)]
+pub(crate) struct CryptoReceive {
+    /// Bytes from offset `read` on; those outside of `received` mean nothing.
+    buffer: BytesMut,
+    /// Everything below was read.
+    read: u64,
+    received: RangeSet,
+}
+
+impl CryptoReceive {
+    /// A stream on which nothing has arrived.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A CRYPTO frame arrived.
+    ///
+    /// # Errors
+    /// It reaches more than 64 KiB beyond what was read.
+    pub(crate) fn on_received(&mut self, offset: u64, data: &[u8]) -> Result<(), TransportError> {
+        let end = offset.saturating_add(data.len() as u64);
+        if end > self.read + MAX_BUFFER {
+            return Err(TransportError::crypto_buffer(
+                "handshake data too far ahead",
+            ));
+        }
+        let start = offset.max(self.read);
+        if start >= end {
+            return Ok(());
+        }
+        let (from, to) = ((start - self.read) as usize, (end - self.read) as usize);
+        if self.buffer.len() < to {
+            self.buffer.resize(to, 0);
+        }
+        self.buffer[from..to].copy_from_slice(&data[(start - offset) as usize..]);
+        self.received.insert(start..end);
+        Ok(())
+    }
+
+    /// The next bytes in order, if they are there.
+    pub(crate) fn read(&mut self) -> Option<Bytes> {
+        let next = self
+            .received
+            .first()
+            .filter(|range| range.start == self.read)?;
+        self.received.pop_first();
+        self.read = next.end;
+        Some(
+            self.buffer
+                .split_to((next.end - next.start) as usize)
+                .freeze(),
+        )
+    }
+}
+
+/// More than any handshake needs (RFC 9000 §7.5 asks for 4096 bytes).
+const MAX_BUFFER: u64 = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_in_order_however_they_arrive() {
+        let mut receive = CryptoReceive::new();
+        receive.on_received(4, b"ef").unwrap();
+        assert_eq!(receive.read(), None);
+        receive.on_received(0, b"abcd").unwrap();
+        assert_eq!(receive.read(), Some(Bytes::from_static(b"abcdef")));
+        receive.on_received(2, b"cdefgh").unwrap();
+        assert_eq!(receive.read(), Some(Bytes::from_static(b"gh")));
+        receive.on_received(0, b"abcd").unwrap();
+        assert_eq!(receive.read(), None);
+    }
+
+    #[test]
+    fn a_peer_cannot_make_us_buffer_more_than_the_limit() {
+        let mut receive = CryptoReceive::new();
+        receive.on_received(MAX_BUFFER - 1, b"x").unwrap();
+        for offset in [MAX_BUFFER, 1 << 40, u64::MAX] {
+            let error = receive.on_received(offset, b"x").unwrap_err();
+            assert_eq!(error.code, TransportError::CRYPTO_BUFFER_EXCEEDED);
+        }
+        receive.on_received(0, b"a").unwrap();
+        assert_eq!(receive.read(), Some(Bytes::from_static(b"a")));
+        receive.on_received(MAX_BUFFER, b"x").unwrap();
+    }
+}
