@@ -143,6 +143,11 @@ pub struct IssuedId {
     pub reset_token: ResetToken,
 }
 
+impl IssuedId {
+    /// Bytes on the wire.
+    pub(crate) const SIZE: usize = LOCAL_CID_LEN + 16;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

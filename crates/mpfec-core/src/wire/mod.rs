@@ -1,11 +1,13 @@
 //! What travels: packets, frames and transport parameters as bytes (docs/protocol.md).
 
+pub(crate) mod frame;
 pub(crate) mod header;
 mod id;
 pub(crate) mod packet_number;
 mod reader;
 pub(crate) mod varint;
 
+pub(crate) use self::frame::{Frame, Frames};
 pub(crate) use self::header::{LongHeader, LongType, Marks, Protected, ShortHeader};
 pub use self::id::{ConnectionId, IssuedId, ResetToken};
 

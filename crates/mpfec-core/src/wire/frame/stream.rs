@@ -1,0 +1,64 @@
+//! How a stream ends, and what its receiver says about blocks.
+
+use super::field::plain_frame;
+use super::{BLOCK_ACK, RESET_STREAM, STOP_SENDING, STREAM_DELIVERED, STREAM_FIN};
+use crate::id::StreamId;
+use crate::wire::reader::Malformed;
+
+plain_frame! {
+    /// The sender abandons a stream (RFC 9000 §19.4); the final size is of no interest, as
+    /// flow control counts by block.
+    ResetStream = RESET_STREAM => {
+        stream: StreamId,
+        /// The application's code.
+        code: u64,
+    }
+}
+
+plain_frame! {
+    /// The receiver no longer wants a stream (RFC 9000 §19.5).
+    StopSending = STOP_SENDING => {
+        stream: StreamId,
+        /// The application's code.
+        code: u64,
+    }
+}
+
+plain_frame! {
+    /// Where a stream ends, for ends that no SYMBOL frame could tell.
+    StreamFin = STREAM_FIN => {
+        stream: StreamId,
+        /// Bytes of the whole stream.
+        final_size: u64,
+    }
+}
+
+plain_frame! {
+    /// The peer's application has read a stream to its end.
+    StreamDelivered = STREAM_DELIVERED => {
+        stream: StreamId,
+    }
+}
+
+plain_frame! {
+    /// What the receiver needs of a block.
+    BlockAck = BLOCK_ACK => {
+        stream: StreamId,
+        /// Number of the block within the stream, from 0.
+        sbn: u64,
+        /// Symbols that are missing at least, up to 1024; 0 if the block is complete.
+        missing: u32,
+    }
+}
+
+impl BlockAck {
+    pub(super) fn checked(self) -> Result<Self, Malformed> {
+        if self.missing > MAX_MISSING {
+            return Err(Malformed("more symbols missing than a block has"));
+        }
+        Ok(self)
+    }
+}
+
+/// Largest K.
+const MAX_MISSING: u32 = 1024;

@@ -1,0 +1,215 @@
+use bytes::Bytes;
+
+use super::*;
+use crate::error::TransportError;
+use crate::id::{Dir, Side};
+use crate::wire::frame::{Frame, Frames};
+
+/// A source symbol in the middle of an open block.
+fn header() -> SymbolHeader {
+    SymbolHeader {
+        stream: StreamId::new(Side::Client, Dir::Uni, 0),
+        sbn: 5,
+        offset: 6000,
+        symbol_size: 100,
+        esi: 3,
+        block_length: None,
+        fin: false,
+        payload_len: 100,
+        with_length: false,
+    }
+}
+
+fn parse(header: &SymbolHeader) -> Result<Symbol, TransportError> {
+    let mut out = Vec::new();
+    header.encode(&mut out);
+    assert_eq!(out.len(), header.size());
+    out.resize(out.len() + header.payload_len, 0xab);
+    match Frames::new(Bytes::from(out)).next() {
+        Some(Ok(Frame::Symbol(symbol))) => Ok(symbol),
+        Some(Err(error)) => Err(error),
+        other => panic!("a symbol and not {other:?}"),
+    }
+}
+
+fn is_refused(header: &SymbolHeader) -> bool {
+    parse(header).is_err_and(|error| error.code == TransportError::FRAME_ENCODING_ERROR)
+}
+
+#[test]
+fn a_symbol_of_an_open_block_says_no_more_than_it_must() {
+    let mut out = Vec::new();
+    header().encode(&mut out);
+    assert_eq!(out, [0x38, 2, 5, 0x57, 0x70, 0x40, 100, 3]);
+    let symbol = parse(&header()).expect("a valid symbol");
+    assert_eq!(symbol.payload.len(), 100);
+    assert_eq!((symbol.sbn, symbol.offset, symbol.esi), (5, 6000, 3));
+    assert_eq!(
+        (symbol.block_length, symbol.source_symbols(), symbol.fin),
+        (None, None, false)
+    );
+}
+
+#[test]
+fn all_flags_together_are_type_3f() {
+    let last = SymbolHeader {
+        block_length: Some(350),
+        fin: true,
+        payload_len: 50,
+        with_length: true,
+        ..header()
+    };
+    let mut out = Vec::new();
+    last.encode(&mut out);
+    assert_eq!(out, [0x3f, 2, 5, 0x57, 0x70, 0x40, 100, 3, 0x41, 0x5e, 50]);
+    let symbol = parse(&last).expect("a valid symbol");
+    assert_eq!((symbol.source_symbols(), symbol.fin), (Some(4), true));
+}
+
+#[test]
+fn a_payload_has_the_one_length_that_its_block_allows() {
+    let closed = SymbolHeader {
+        block_length: Some(350),
+        ..header()
+    };
+    assert!(
+        is_refused(&SymbolHeader {
+            payload_len: 99,
+            ..header()
+        }),
+        "open blocks have full symbols"
+    );
+    assert!(is_refused(&SymbolHeader {
+        payload_len: 101,
+        ..header()
+    }));
+    assert!(is_refused(&SymbolHeader {
+        payload_len: 0,
+        with_length: true,
+        ..header()
+    }));
+    assert!(is_refused(&closed), "the last source symbol is not padded");
+    assert!(
+        parse(&SymbolHeader {
+            payload_len: 50,
+            ..closed
+        })
+        .is_ok()
+    );
+    assert!(parse(&SymbolHeader { esi: 2, ..closed }).is_ok());
+    assert!(is_refused(&SymbolHeader {
+        esi: 2,
+        payload_len: 50,
+        ..closed
+    }));
+    assert!(
+        parse(&SymbolHeader { esi: 4, ..closed }).is_ok(),
+        "repair symbols are full"
+    );
+    assert!(is_refused(&SymbolHeader {
+        esi: 4,
+        payload_len: 50,
+        ..closed
+    }));
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let closed = SymbolHeader {
+        block_length: Some(400),
+        ..header()
+    };
+    assert!(is_refused(&SymbolHeader {
+        symbol_size: 0,
+        payload_len: 0,
+        ..header()
+    }));
+    assert!(
+        parse(&SymbolHeader {
+            symbol_size: 9000,
+            payload_len: 9000,
+            ..header()
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        symbol_size: 9001,
+        payload_len: 9001,
+        ..header()
+    }));
+    assert!(
+        parse(&SymbolHeader {
+            esi: (1 << 24) - 1,
+            ..closed
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        esi: 1 << 24,
+        ..closed
+    }));
+    assert!(is_refused(&SymbolHeader {
+        block_length: Some(0),
+        ..closed
+    }));
+    assert!(
+        parse(&SymbolHeader {
+            block_length: Some(102_400),
+            ..closed
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        block_length: Some(102_401),
+        ..closed
+    }));
+    assert!(
+        parse(&SymbolHeader {
+            offset: varint::MAX - 400,
+            ..closed
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        offset: varint::MAX - 399,
+        ..closed
+    }));
+    assert!(
+        parse(&SymbolHeader {
+            offset: varint::MAX - 400,
+            ..header()
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        offset: varint::MAX - 399,
+        ..header()
+    }));
+}
+
+#[test]
+fn repair_and_fin_need_the_length_of_the_block() {
+    assert!(
+        parse(&SymbolHeader {
+            esi: 1023,
+            ..header()
+        })
+        .is_ok()
+    );
+    assert!(is_refused(&SymbolHeader {
+        esi: 1024,
+        ..header()
+    }));
+    let mut out = Vec::new();
+    header().encode(&mut out);
+    out[0] |= FIN;
+    out.resize(out.len() + 100, 0);
+    let error = Frames::new(Bytes::from(out))
+        .next()
+        .and_then(Result::err)
+        .expect("FIN without CLOSED");
+    assert_eq!(
+        (error.code, error.frame),
+        (TransportError::FRAME_ENCODING_ERROR, 0x3c)
+    );
+}
