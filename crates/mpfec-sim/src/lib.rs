@@ -19,20 +19,27 @@
 //! assert_eq!(link.poll_delivery(due).unwrap().tag, "hello");
 //! ```
 
+mod check;
+mod clock;
 mod config;
 mod counters;
 mod fault;
 mod link;
 mod loss;
 mod queue;
+#[cfg(feature = "tokio")]
+mod relay;
 mod rng;
 mod setup;
 
+pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};
 pub use self::counters::{DropReason, LinkCounters};
 pub use self::fault::Faults;
 pub use self::link::{Delivered, Link};
 pub use self::loss::GilbertElliott;
 pub use self::queue::QueueLimit;
+#[cfg(feature = "tokio")]
+pub use self::relay::{RelayStats, UdpRelay};
 pub use self::rng::Rng;
 pub use self::setup::{Direction, PathSetup, Setup, TimedChange};
