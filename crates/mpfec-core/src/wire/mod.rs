@@ -4,12 +4,14 @@ pub(crate) mod frame;
 pub(crate) mod header;
 mod id;
 pub(crate) mod packet_number;
+pub(crate) mod parameters;
 mod reader;
 pub(crate) mod varint;
 
 pub(crate) use self::frame::{Frame, Frames};
 pub(crate) use self::header::{LongHeader, LongType, Marks, Protected, ShortHeader};
 pub use self::id::{ConnectionId, IssuedId, ResetToken};
+pub(crate) use self::parameters::TransportParameters;
 
 /// Version of the protocol: "mpf" and a count.
 pub(crate) const VERSION: u32 = 0x6d70_6601;

@@ -19,7 +19,7 @@ use super::varint;
 use crate::error::TransportError;
 use crate::id::Dir;
 
-pub(crate) use self::ack::{Ack, AckFacts, EcnCounts};
+pub(crate) use self::ack::{Ack, AckFacts, DELAY_EXPONENT, EcnCounts};
 pub(crate) use self::close::{ApplicationClose, ConnectionClose};
 pub(crate) use self::crypto::Crypto;
 pub(crate) use self::datagram::DatagramFrame;
