@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::recovery::Token;
+use crate::wire::frame::Frame;
 
 /// Tokens of one packet; nearly all data packets carry one symbol and nothing else.
 pub(crate) type Tokens = SmallVec<[Token; 2]>;
@@ -12,6 +13,7 @@ pub(crate) type Tokens = SmallVec<[Token; 2]>;
 #[derive(Debug)]
 pub(crate) struct FrameWriter<'a> {
     buf: &'a mut Vec<u8>,
+    start: usize,
     end: usize,
     tokens: Tokens,
     ack_eliciting: bool,
@@ -20,13 +22,24 @@ pub(crate) struct FrameWriter<'a> {
 impl<'a> FrameWriter<'a> {
     /// Writes behind what `buf` holds, up to `room` bytes.
     pub(crate) fn new(buf: &'a mut Vec<u8>, room: usize) -> Self {
-        let end = buf.len() + room;
-        Self { buf, end, tokens: Tokens::new(), ack_eliciting: false }
+        let start = buf.len();
+        Self { buf, start, end: start + room, tokens: Tokens::new(), ack_eliciting: false }
     }
 
     /// Bytes that still fit.
     pub(crate) fn room(&self) -> usize {
         self.end.saturating_sub(self.buf.len())
+    }
+
+    /// Appends a frame that must be acknowledged, and `token` if it must also arrive.
+    /// Returns false, having written nothing, if it does not fit.
+    pub(crate) fn push(&mut self, frame: &Frame, token: Option<Token>) -> bool {
+        let fits = frame.size() <= self.room();
+        if fits {
+            frame.encode(self.buf);
+            self.wrote(token);
+        }
+        fits
     }
 
     /// Where to append a frame whose size, at most [`room`](Self::room), is known.
@@ -43,6 +56,23 @@ impl<'a> FrameWriter<'a> {
     /// Notes an acknowledgement: not ack-eliciting, but worth knowing when it arrived.
     pub(crate) fn wrote_ack(&mut self, token: Token) {
         self.tokens.push(token);
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> usize {
+        self.buf.len() - self.start
+    }
+
+    /// Fills up to `size` bytes with PADDING.
+    pub(crate) fn pad_to(&mut self, size: usize) {
+        if self.written() < size {
+            self.buf.resize(self.start + size, 0);
+        }
+    }
+
+    /// Whether anything behind the first `skip` bytes must be acknowledged.
+    pub(crate) fn asks_for_answer(&self, skip: usize) -> bool {
+        self.ack_eliciting && self.written() > skip
     }
 
     /// What was written: tokens, and whether the peer must acknowledge the packet.

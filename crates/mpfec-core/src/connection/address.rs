@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::component::FrameWriter;
 use crate::error::TransportError;
 use crate::recovery::Token;
-use crate::wire::frame::{AddAddress, RemoveAddress};
+use crate::wire::frame::{AddAddress, Frame, RemoveAddress};
 
 /// What we advertise and what the peer advertised.
 #[derive(Debug, Default)]
@@ -43,9 +43,7 @@ impl Addresses {
             return;
         };
         self.local.remove(&id);
-        if !self.announce.remove(&id) {
-            self.withdraw.insert(id);
-        }
+        self.announce.remove(&id);
         self.withdraw.insert(id);
     }
 
@@ -91,21 +89,17 @@ impl Addresses {
                 self.announce.remove(&id);
                 continue;
             };
-            let frame = AddAddress { id, address: *address };
-            if frame.size() > writer.room() {
+            let frame = Frame::AddAddress(AddAddress { id, address: *address });
+            if !writer.push(&frame, Some(Token::AddAddress { id })) {
                 return;
             }
-            frame.encode(writer.buf());
-            writer.wrote(Some(Token::AddAddress { id }));
             self.announce.remove(&id);
         }
         while let Some(id) = self.withdraw.first().copied() {
-            let frame = RemoveAddress { id };
-            if frame.size() > writer.room() {
+            let frame = Frame::RemoveAddress(RemoveAddress { id });
+            if !writer.push(&frame, Some(Token::RemoveAddress { id })) {
                 return;
             }
-            frame.encode(writer.buf());
-            writer.wrote(Some(Token::RemoveAddress { id }));
             self.withdraw.remove(&id);
         }
     }

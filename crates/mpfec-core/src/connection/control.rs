@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::component::FrameWriter;
 use crate::path::PathSet;
 use crate::recovery::Token;
-use crate::wire::frame::{self, PathAbandon, PathConnectionId, PathStatusFrame};
-use crate::wire::ConnectionId;
+use crate::wire::IssuedId;
+use crate::wire::frame::{Frame, PathAbandon, PathConnectionId, PathStatus};
 
 /// What is waiting to be sent, or sent again.
 #[derive(Debug, Default)]
@@ -15,18 +15,18 @@ pub(crate) struct Control {
     /// The proof that goes into every packet until the server has confirmed the handshake.
     pub(crate) authenticate: Option<[u8; 32]>,
     connection_ids: BTreeSet<u32>,
-    reset_tokens: Vec<(u32, ConnectionId, [u8; 16])>,
+    issued: Vec<PathConnectionId>,
     abandoned: Vec<(u32, u64)>,
     abandon: BTreeSet<u32>,
     status: BTreeSet<u32>,
-    statuses: Vec<PathStatusFrame>,
+    statuses: Vec<PathStatus>,
     pub(crate) ping: bool,
 }
 
 impl Control {
     /// A connection ID for a further path is to be sent.
-    pub(crate) fn issue(&mut self, path: u32, cid: ConnectionId, reset_token: [u8; 16]) {
-        self.reset_tokens.push((path, cid, reset_token));
+    pub(crate) fn issue(&mut self, path: u32, issued: IssuedId) {
+        self.issued.push(PathConnectionId { path, issued });
         self.connection_ids.insert(path);
     }
 
@@ -53,7 +53,7 @@ impl Control {
             }
             None => 1,
         };
-        self.statuses.push(PathStatusFrame { path, sequence, backup });
+        self.statuses.push(PathStatus { path, sequence, backup });
         self.status.insert(path);
     }
 
@@ -66,49 +66,39 @@ impl Control {
     }
 
     pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) {
-        if self.handshake_done && writer.room() >= 1 {
-            writer.buf().push(frame::HANDSHAKE_DONE);
-            writer.wrote(Some(Token::HandshakeDone));
-            self.handshake_done = false;
+        if self.handshake_done {
+            self.handshake_done = !writer.push(&Frame::HandshakeDone, Some(Token::HandshakeDone));
         }
         while let Some(path) = self.connection_ids.first().copied() {
-            if let Some((_, cid, reset_token)) =
-                self.reset_tokens.iter().find(|(issued, ..)| *issued == path)
-            {
-                let frame = PathConnectionId { path, cid: *cid, reset_token: *reset_token };
-                if frame.size() > writer.room() {
-                    return;
-                }
-                frame.encode(writer.buf());
-                writer.wrote(Some(Token::PathConnectionId { path }));
+            let frame = self.issued.iter().find(|issued| issued.path == path);
+            if frame.is_some_and(|frame| {
+                !writer.push(&Frame::PathConnectionId(*frame), Some(Token::PathConnectionId { path }))
+            }) {
+                return;
             }
             self.connection_ids.remove(&path);
         }
         while let Some(path) = self.abandon.first().copied() {
-            if let Some((_, code)) = self.abandoned.iter().find(|(known, _)| *known == path) {
-                let frame = PathAbandon { path, code: *code };
-                if frame.size() > writer.room() {
-                    return;
-                }
-                frame.encode(writer.buf());
-                writer.wrote(Some(Token::PathAbandon { path }));
+            let code = self.abandoned.iter().find(|(known, _)| *known == path).map(|(_, code)| *code);
+            if code.is_some_and(|code| {
+                let frame = Frame::PathAbandon(PathAbandon { path, code });
+                !writer.push(&frame, Some(Token::PathAbandon { path }))
+            }) {
+                return;
             }
             self.abandon.remove(&path);
         }
         while let Some(path) = self.status.first().copied() {
-            if let Some(frame) = self.statuses.iter().find(|status| status.path == path) {
-                if frame.size() > writer.room() {
-                    return;
-                }
-                frame.encode(writer.buf());
-                writer.wrote(Some(Token::PathStatus { path }));
+            let frame = self.statuses.iter().find(|status| status.path == path);
+            if frame
+                .is_some_and(|frame| !writer.push(&Frame::PathStatus(*frame), Some(Token::PathStatus { path })))
+            {
+                return;
             }
             self.status.remove(&path);
         }
-        if self.ping && writer.room() >= 1 {
-            writer.buf().push(frame::PING);
-            writer.wrote(None);
-            self.ping = false;
+        if self.ping {
+            self.ping = !writer.push(&Frame::Ping, None);
         }
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::component::FrameWriter;
 use crate::error::TransportError;
-use crate::wire::frame::Datagram as DatagramFrame;
+use crate::wire::frame::DatagramFrame;
 
 /// Why a datagram cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,10 +96,11 @@ impl Datagrams {
     /// Writes what fits. Returns whether a blocked sender should hear of it.
     pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) -> bool {
         while let Some(data) = self.outgoing.front() {
-            if DatagramFrame::size(data.len()) > writer.room() {
+            if DatagramFrame::header_size(data.len()) + data.len() > writer.room() {
                 break;
             }
-            DatagramFrame::encode(data, writer.buf());
+            DatagramFrame::encode_header(data.len(), writer.buf());
+            writer.buf().extend_from_slice(data);
             writer.wrote(None);
             self.outgoing_bytes -= data.len();
             self.outgoing.pop_front();

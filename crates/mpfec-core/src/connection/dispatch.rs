@@ -1,6 +1,6 @@
 //! Where frames, acknowledgements and losses go: to the component that they concern.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpfec_congestion::{Ack, CongestionEvent, Group};
 
@@ -109,7 +109,7 @@ impl Connection {
         acked: &mut Vec<super::AckedPacket>,
     ) -> Result<(), TransportError> {
         let Some(path) = self.paths.at_mut(index) else { return Ok(()) };
-        path.space.on_ack(ack.ranges(), ack.largest, acked)?;
+        path.space.on_ack(ack.ranges.iter().cloned(), ack.largest, acked)?;
         if acked.is_empty() {
             return Ok(());
         }
@@ -157,6 +157,8 @@ impl Connection {
         self.detect_lost(now, index);
         if let Some(sent_at) = sent_at {
             self.inform_controller(now, index, sent_at, bytes, packets as u32);
+            let counts = ack.ecn.map(|counts| (counts.ect0 + counts.ect1 + counts.ce, counts.ce));
+            self.on_ecn(now, index, sent_at, packets, counts);
         }
         if let Some(path) = self.paths.at_mut(index) {
             path.space.forget_lost(now, 3 * path.rtt.pto_base());
@@ -183,6 +185,24 @@ impl Connection {
             rate,
             group: Group { subflows: &subflows, me: index },
         });
+    }
+
+    /// Routers may have marked packets instead of dropping them (RFC 9002 §7.1).
+    fn on_ecn(&mut self, now: Instant, index: usize, sent_at: Instant, acked: u64, counts: Option<(u64, u64)>) {
+        let subflows = view::subflows(&self.paths);
+        let Some(path) = self.paths.at_mut(index) else { return };
+        if path.ecn.on_ack(acked, counts) {
+            path.controller.on_congestion_event(&CongestionEvent {
+                now,
+                sent_at,
+                bytes: 0,
+                packets: 0,
+                in_flight: path.space.bytes_in_flight(),
+                ecn: true,
+                rtt: &path.rtt,
+                group: Group { subflows: &subflows, me: index },
+            });
+        }
     }
 
     /// Looks for packets of the path that are old or overtaken enough to count as lost.
@@ -294,31 +314,4 @@ impl Connection {
 /// A running mean that follows rises at once and forgets slowly.
 fn smooth(old: u64, new: u64) -> u64 {
     if new >= old { new } else { old - (old - new) / 8 }
-}
-
-/// How long the loss of everything in between must last (RFC 9002 §7.6.1).
-pub(super) const PERSISTENT_CONGESTION_PTOS: u32 = 3;
-
-impl crate::path::Path {
-    /// Whether these losses, all in a row, span so much time that the path has collapsed
-    /// (RFC 9002 §7.6.2).
-    fn is_persistent_congestion(&self, lost: &[super::LostPacket]) -> bool {
-        let span: Duration = PERSISTENT_CONGESTION_PTOS * self.pto_base();
-        let Some(since) = self.rtt.first_sample_at() else { return false };
-        let mut start: Option<(u64, Instant)> = None;
-        let mut previous = None;
-        for packet in lost.iter().filter(|lost| lost.packet.ack_eliciting && lost.packet.sent_at > since) {
-            let in_row = previous.is_some_and(|number: u64| number + 1 == packet.packet_number);
-            previous = Some(packet.packet_number);
-            match start {
-                Some((_, at)) if in_row => {
-                    if packet.packet.sent_at.saturating_duration_since(at) > span {
-                        return true;
-                    }
-                }
-                _ => start = Some((packet.packet_number, packet.packet.sent_at)),
-            }
-        }
-        false
-    }
 }

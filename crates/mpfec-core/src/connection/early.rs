@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-
+use super::state::CloseFrame;
 use crate::component::FrameWriter;
 use crate::crypto::Keys;
 use crate::error::TransportError;
-use crate::recovery::{CryptoStream, PacketSpace, ReceivedPackets, SentPacket, Token};
+use crate::recovery::{CryptoReceive, CryptoSend, PacketSpace, ReceivedPackets, SentPacket, Token};
 use crate::rng::Rng;
-use crate::wire::frame::{self, Ack, Crypto};
-use crate::wire::{ConnectionId, LongHeader, LongType};
+use crate::wire::{ConnectionId, TAG_LEN};
+use crate::wire::frame::{Ack, AckFacts, Crypto, Frame};
+use crate::wire::header::{LongHeader, LongType, Marks};
 
 pub(crate) use crate::crypto::Level;
 
@@ -20,7 +20,8 @@ pub(crate) struct EarlySpace {
     pub(crate) keys: Keys,
     pub(crate) packets: PacketSpace<()>,
     pub(crate) received: ReceivedPackets,
-    pub(crate) crypto: CryptoStream,
+    pub(crate) send: CryptoSend,
+    pub(crate) receive: CryptoReceive,
     probe: bool,
 }
 
@@ -36,16 +37,17 @@ impl EarlySpace {
         Self {
             keys,
             packets: PacketSpace::new(),
-            received: ReceivedPackets::new(),
-            crypto: CryptoStream::new(),
+            received: ReceivedPackets::new(Duration::ZERO),
+            send: CryptoSend::default(),
+            receive: CryptoReceive::default(),
             probe: false,
         }
     }
 
     /// After a Retry: the same CRYPTO data again under new keys (RFC 9000 §17.2.5.2).
-    pub(crate) fn restart(&mut self, keys: Keys) {
+    pub(crate) fn restart(&mut self, now: Instant, keys: Keys) {
         self.keys = keys;
-        self.probe();
+        self.probe(now);
     }
 
     /// An ACK frame. Returns an RTT sample if the largest packet is newly acknowledged.
@@ -59,7 +61,7 @@ impl EarlySpace {
             }
             for token in packet.packet.tokens {
                 match token {
-                    Token::Crypto { offset, length } => self.crypto.on_acked(offset, length),
+                    Token::Crypto { offset, length } => self.send.on_acked(offset, u64::from(length)),
                     Token::Ack { largest, .. } => self.received.on_ack_acked(largest),
                     _ => {}
                 }
@@ -81,15 +83,15 @@ impl EarlySpace {
     fn resend(&mut self, packet: &SentPacket<()>) {
         for token in &packet.tokens {
             if let Token::Crypto { offset, length } = *token {
-                self.crypto.on_lost(offset, length);
+                self.send.on_lost(offset, u64::from(length));
             }
         }
     }
 
     /// Nothing was heard: everything unacknowledged goes out once more, or at least a PING.
-    pub(crate) fn probe(&mut self) {
+    pub(crate) fn probe(&mut self, now: Instant) {
         let mut lost = Vec::new();
-        self.packets.declare_all_lost(&mut lost);
+        self.packets.declare_all_lost(now, &mut lost);
         for packet in &lost {
             self.resend(&packet.packet);
         }
@@ -97,7 +99,7 @@ impl EarlySpace {
     }
 
     pub(crate) fn wants_to_send(&self, now: Instant) -> bool {
-        self.probe || self.crypto.has_pending() || self.received.ack_due(now)
+        self.probe || self.send.has_pending() || self.received.ack_due(now)
     }
 
     /// Appends one packet to the datagram in `out`, up to 1200 bytes together, filled up to
@@ -108,53 +110,37 @@ impl EarlySpace {
         now: Instant,
         level: Level,
         ids: &PacketIds,
-        token: &Bytes,
+        token: &[u8],
         pad_to: Option<usize>,
         rng: &mut Rng,
         out: &mut Vec<u8>,
     ) {
         let start = out.len();
-        let packet_number = self.packets.next_packet_number(rng.next_u64());
-        let header = LongHeader {
-            kind: if level == Level::Initial { LongType::Initial } else { LongType::Handshake },
-            dcid: ids.dcid,
-            scid: ids.scid,
-            token: token.clone(),
-            packet_number,
-            largest_acked: self.packets.largest_acked(),
-        };
-        let marks = header.encode(out);
-        let Some(room) = (DATAGRAM_SIZE - TAG).checked_sub(out.len()).filter(|room| *room >= MIN_ROOM) else {
+        let (marks, packet_number) = self.write_header(level, ids, token, rng, out);
+        let Some(room) = (DATAGRAM_SIZE - TAG_LEN).checked_sub(out.len()).filter(|room| *room >= MIN_ROOM) else {
             out.truncate(start);
             return;
         };
         let payload_start = out.len();
         let mut writer = FrameWriter::new(out, room);
         if self.received.has_unsent() {
+            let facts = AckFacts { path: None, delay: self.received.ack_delay(now), ecn: None };
             let largest = self.received.largest().unwrap_or(0);
-            let delay = self.received.ack_delay(now);
-            if Ack::encode(None, self.received.ranges(), delay, None, writer.room(), writer.buf()) {
+            if Ack::encode(&facts, self.received.ranges(), writer.room(), writer.buf()) > 0 {
                 writer.wrote_ack(Token::Ack { path: 0, largest });
-                self.received.on_ack_sent(now);
+                self.received.on_ack_sent();
             }
         }
-        while writer.room() > Crypto::MAX_HEADER {
-            let Some((offset, data)) = self.crypto.next_chunk(writer.room() - Crypto::MAX_HEADER) else { break };
-            let length = data.len() as u32;
-            Crypto::encode(offset, data, writer.buf());
-            writer.wrote(Some(Token::Crypto { offset, length }));
-        }
+        write_crypto(&mut self.send, &mut writer);
         if std::mem::take(&mut self.probe) && !writer.is_ack_eliciting() {
-            writer.buf().push(frame::PING);
-            writer.wrote(None);
+            writer.push(&Frame::Ping, None);
         }
         let (tokens, ack_eliciting) = writer.finish();
         // Header protection samples 16 bytes from 4 behind the packet number (RFC 9001 §5.4.2).
-        let padded = pad_to.map_or(0, |size| size.saturating_sub(TAG)).max(payload_start + 4);
+        let padded = pad_to.map_or(0, |size| size.saturating_sub(TAG_LEN)).max(payload_start + 4);
         if out.len() < padded {
             out.resize(padded, 0);
         }
-        out.resize(out.len() + TAG, 0);
         self.keys.seal_packet(packet_number, &marks, out);
         let size = (out.len() - start) as u16;
         self.packets.on_sent(
@@ -162,8 +148,63 @@ impl EarlySpace {
             SentPacket { sent_at: now, size, ack_eliciting, in_flight: true, tokens, delivery: () },
         );
     }
+
+    /// Appends a packet that ends the connection; nobody acknowledges it any more.
+    #[expect(clippy::too_many_arguments, reason = "one caller; all of it goes into the header")]
+    pub(crate) fn write_close(
+        &mut self,
+        level: Level,
+        ids: &PacketIds,
+        token: &[u8],
+        frame: &CloseFrame,
+        rng: &mut Rng,
+        out: &mut Vec<u8>,
+    ) {
+        let (marks, packet_number) = self.write_header(level, ids, token, rng, out);
+        let payload_start = out.len();
+        let Some(room) = (DATAGRAM_SIZE - TAG_LEN).checked_sub(out.len()).filter(|room| *room >= MIN_ROOM) else {
+            out.truncate(marks.start);
+            return;
+        };
+        frame.to_wire(true, room).encode(out);
+        if level == Level::Initial {
+            out.resize(out.len().max(payload_start + room / 2), 0);
+        }
+        self.keys.seal_packet(packet_number, &marks, out);
+    }
+
+    fn write_header(
+        &mut self,
+        level: Level,
+        ids: &PacketIds,
+        token: &[u8],
+        rng: &mut Rng,
+        out: &mut Vec<u8>,
+    ) -> (Marks, u64) {
+        let packet_number = self.packets.next_packet_number(rng.next_u64());
+        let header = LongHeader {
+            kind: if level == Level::Initial { LongType::Initial } else { LongType::Handshake },
+            dcid: ids.dcid,
+            scid: ids.scid,
+            token: if level == Level::Initial { token } else { &[] },
+            packet_number,
+            largest_acked: self.packets.largest_acked(),
+        };
+        (header.encode(out), packet_number)
+    }
+}
+
+/// Fills a packet with TLS messages.
+pub(super) fn write_crypto(send: &mut CryptoSend, writer: &mut FrameWriter<'_>) {
+    while let Some(room) = writer.room().checked_sub(MAX_CRYPTO_HEADER).filter(|room| *room > 0) {
+        let Some((offset, data)) = send.next_chunk(room) else { return };
+        Crypto::encode_header(offset, data.len(), writer.buf());
+        writer.buf().extend_from_slice(&data);
+        writer.wrote(Some(Token::Crypto { offset, length: data.len() as u32 }));
+    }
 }
 
 const DATAGRAM_SIZE: usize = 1200;
-const TAG: usize = 16;
+/// Type, offset and length.
+const MAX_CRYPTO_HEADER: usize = 1 + 8 + 4;
 const MIN_ROOM: usize = 32;

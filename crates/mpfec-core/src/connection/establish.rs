@@ -85,6 +85,7 @@ impl Connection {
         }
         if self.handshake.is_complete() && self.state.is_handshaking() && self.keys.is_some() {
             self.state.establish();
+            self.endpoint_events.push_back(EndpointEvent::Established);
             match self.side {
                 Side::Client => self.begin_as_client(now, tuple)?,
                 Side::Server => {

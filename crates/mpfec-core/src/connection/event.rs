@@ -4,7 +4,7 @@ use super::state::CloseReason;
 use crate::address::FourTuple;
 use crate::path::PathReason;
 use crate::stream::StreamEvent;
-use crate::wire::ConnectionId;
+use crate::wire::{ConnectionId, ResetToken};
 
 /// Something happened on the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,11 @@ pub enum EndpointEvent {
     Issued(ConnectionId),
     /// No longer.
     Retired(ConnectionId),
+    /// A packet that ends with this token is the peer's way to say that it has forgotten the
+    /// connection (RFC 9000 §10.3).
+    Expects(ResetToken),
+    /// The handshake is complete.
+    Established,
     /// The connection is forgotten.
     Drained,
 }

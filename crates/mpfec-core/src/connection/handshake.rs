@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mpfec_congestion::RttEstimator;
 
-use super::early::{EarlySpace, Level};
+use super::state::CloseFrame;
+use super::early::{EarlySpace, Level, PacketIds, write_crypto};
 use crate::address::{FourTuple, SocketId, Transmit};
 use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
+use crate::component::FrameWriter;
 use crate::endpoint::Secret;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::recovery::{CryptoStream, Pto};
+use crate::rng::Rng;
+use crate::recovery::{CryptoReceive, CryptoSend, Pto};
 use crate::wire::frame::Frame;
 use crate::wire::{ConnectionId, TransportParameters};
 
@@ -56,7 +59,8 @@ pub(crate) struct HandshakeSpaces {
     tls: crypto::Handshake,
     initial: Option<EarlySpace>,
     handshake: Option<EarlySpace>,
-    one_rtt: CryptoStream,
+    one_rtt_send: CryptoSend,
+    one_rtt_receive: CryptoReceive,
     write_level: Level,
     dcid: ConnectionId,
     scid: ConnectionId,
@@ -85,7 +89,10 @@ struct Route {
     group: usize,
     received: u64,
     sent: u64,
+    /// Whether this host may send there without limit.
     validated: bool,
+    /// Whether an authentic packet of the peer's came from there.
+    answered: bool,
 }
 
 /// A datagram that leaves on every route.
@@ -106,6 +113,7 @@ impl HandshakeSpaces {
                 group,
                 received: 0,
                 sent: 0,
+                answered: false,
                 validated: side == Side::Client || opening.address_validated,
             })
             .collect();
@@ -114,7 +122,8 @@ impl HandshakeSpaces {
             tls,
             initial: Some(EarlySpace::new(initial_keys)),
             handshake: None,
-            one_rtt: CryptoStream::new(),
+            one_rtt_send: CryptoSend::default(),
+            one_rtt_receive: CryptoReceive::default(),
             write_level: Level::Initial,
             dcid,
             scid,
@@ -145,15 +154,15 @@ impl HandshakeSpaces {
                 match self.write_level {
                     Level::Initial => {
                         if let Some(space) = &mut self.initial {
-                            space.crypto.write(&bytes);
+                            space.send.write(&bytes);
                         }
                     }
                     Level::Handshake => {
                         if let Some(space) = &mut self.handshake {
-                            space.crypto.write(&bytes);
+                            space.send.write(&bytes);
                         }
                     }
-                    Level::OneRtt => self.one_rtt.write(&bytes),
+                    Level::OneRtt => self.one_rtt_send.write(&bytes),
                 }
             }
             match change {
@@ -217,7 +226,6 @@ impl HandshakeSpaces {
     /// An authenticated packet of the handshake arrived from `tuple`.
     pub(crate) fn on_packet(
         &mut self,
-        now: Instant,
         level: Level,
         tuple: &FourTuple,
         source: ConnectionId,
@@ -233,6 +241,7 @@ impl HandshakeSpaces {
                 route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
                 // RFC 9000 §8.1: only who saw our Initial can have Handshake keys.
                 route.validated |= level == Level::Handshake;
+                route.answered = true;
             }
             None if self.side == Side::Server && self.routes.len() < MAX_ROUTES => {
                 self.routes.push(Route {
@@ -240,6 +249,7 @@ impl HandshakeSpaces {
                     group: 0,
                     received: size as u64,
                     sent: 0,
+                    answered: true,
                     validated: level == Level::Handshake,
                 });
             }
@@ -248,7 +258,6 @@ impl HandshakeSpaces {
         if level == Level::Handshake && self.side == Side::Server {
             self.initial = None;
         }
-        let _ = now;
     }
 
     /// Frames of an Initial or Handshake packet.
@@ -256,7 +265,7 @@ impl HandshakeSpaces {
         match frame {
             Frame::Crypto(crypto) => {
                 let Some(space) = self.space_mut(level) else { return Ok(()) };
-                space.crypto.on_received(crypto.offset, &crypto.data)?;
+                space.receive.on_received(crypto.offset, &crypto.data)?;
                 self.read_tls(level)
             }
             Frame::Ack(ack) => {
@@ -274,9 +283,9 @@ impl HandshakeSpaces {
     fn read_tls(&mut self, level: Level) -> Result<(), TransportError> {
         loop {
             let chunk = match level {
-                Level::Initial => self.initial.as_mut().and_then(|space| space.crypto.read()),
-                Level::Handshake => self.handshake.as_mut().and_then(|space| space.crypto.read()),
-                Level::OneRtt => self.one_rtt.read(),
+                Level::Initial => self.initial.as_mut().and_then(|space| space.receive.read()),
+                Level::Handshake => self.handshake.as_mut().and_then(|space| space.receive.read()),
+                Level::OneRtt => self.one_rtt_receive.read(),
             };
             let Some(chunk) = chunk else { break };
             self.tls.read(level, &chunk)?;
@@ -286,21 +295,33 @@ impl HandshakeSpaces {
 
     /// TLS messages after the handshake.
     pub(crate) fn on_one_rtt_crypto(&mut self, offset: u64, data: &Bytes) -> Result<(), TransportError> {
-        self.one_rtt.on_received(offset, data)?;
+        self.one_rtt_receive.on_received(offset, data)?;
         self.read_tls(Level::OneRtt)
     }
 
-    pub(crate) fn one_rtt_crypto(&mut self) -> &mut CryptoStream {
-        &mut self.one_rtt
+    pub(crate) fn on_one_rtt_acked(&mut self, offset: u64, length: u64) {
+        self.one_rtt_send.on_acked(offset, length);
+    }
+
+    pub(crate) fn on_one_rtt_lost(&mut self, offset: u64, length: u64) {
+        self.one_rtt_send.on_lost(offset, length);
+    }
+
+    pub(crate) fn has_one_rtt_crypto(&self) -> bool {
+        self.one_rtt_send.has_pending()
+    }
+
+    pub(crate) fn write_one_rtt_crypto(&mut self, writer: &mut FrameWriter<'_>) {
+        write_crypto(&mut self.one_rtt_send, writer);
     }
 
     /// The server asks for proof of our address (RFC 9000 §17.2.5).
-    pub(crate) fn on_retry(&mut self, source: ConnectionId, token: Bytes, keys: crypto::Keys) {
+    pub(crate) fn on_retry(&mut self, now: Instant, source: ConnectionId, token: Bytes, keys: crypto::Keys) {
         self.retry_scid = Some(source);
         self.dcid = source;
         self.token = token;
         if let Some(space) = &mut self.initial {
-            space.restart(keys);
+            space.restart(now, keys);
         }
         self.fan_out = FanOut::default();
     }
@@ -364,7 +385,7 @@ impl HandshakeSpaces {
     }
 
     pub(crate) fn reset_token(&self, cid: &ConnectionId) -> [u8; 16] {
-        self.reset_key.token(cid.as_ref())
+        self.reset_key.token(cid.as_slice())
     }
 
     pub(crate) fn peer_max_payload(&self) -> u16 {
@@ -390,7 +411,7 @@ impl HandshakeSpaces {
             .filter(|group| Some(*group) != taken)
             .filter_map(|group| {
                 let of_group = || self.routes.iter().filter(|route| route.group == group);
-                of_group().find(|route| route.received > 0).or_else(|| of_group().next())
+                of_group().find(|route| route.answered).or_else(|| of_group().next())
             })
             .map(|route| route.tuple)
             .collect()
@@ -399,6 +420,15 @@ impl HandshakeSpaces {
     /// Whether the handshake proved that the peer receives at this address.
     pub(crate) fn has_validated(&self, tuple: &FourTuple) -> bool {
         self.routes.iter().any(|route| route.validated && same(&route.tuple, tuple))
+    }
+
+    /// Whether the peer has answered on this route.
+    pub(crate) fn has_answered(&self, tuple: &FourTuple) -> bool {
+        self.routes.iter().any(|route| route.answered && same(&route.tuple, tuple))
+    }
+
+    pub(crate) fn original_dcid(&self) -> ConnectionId {
+        self.original_dcid
     }
 
     pub(crate) fn forget_socket(&mut self, socket: SocketId) {
@@ -417,7 +447,7 @@ impl HandshakeSpaces {
             .filter(|space| space.packets.ack_eliciting_in_flight())
             .filter_map(|space| space.packets.last_ack_eliciting_sent())
             .max()
-            .and_then(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO));
+            .map(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO));
         let ack = spaces().filter_map(|space| space.received.ack_timer()).min();
         [loss, pto, ack].into_iter().flatten().min()
     }
@@ -441,12 +471,12 @@ impl HandshakeSpaces {
             .filter(|space| space.packets.ack_eliciting_in_flight())
             .filter_map(|space| space.packets.last_ack_eliciting_sent())
             .max()
-            .and_then(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO))
+            .map(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO))
             .is_some_and(|at| now >= at);
         if overdue && !lost {
             self.pto.on_timeout();
             for space in [&mut self.initial, &mut self.handshake].into_iter().flatten() {
-                space.probe();
+                space.probe(now);
             }
         }
     }
@@ -455,32 +485,43 @@ impl HandshakeSpaces {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        rng: &mut crate::rng::Rng,
+        rng: &mut Rng,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         loop {
-            while let Some(route) = self.routes.get_mut(self.fan_out.next) {
-                if self.fan_out.bytes.is_empty() {
-                    break;
-                }
-                self.fan_out.next += 1;
-                let size = self.fan_out.bytes.len() as u64;
-                if !route.validated && route.sent + size > 3 * route.received {
-                    continue;
-                }
-                route.sent += size;
-                buf.extend_from_slice(&self.fan_out.bytes);
-                return Some(Transmit {
-                    tuple: route.tuple,
-                    ecn: None,
-                    size: self.fan_out.bytes.len(),
-                    segment_size: None,
-                });
+            if let Some(transmit) = self.poll_fan_out(buf) {
+                return Some(transmit);
             }
-            self.fan_out.bytes.clear();
-            self.fan_out.next = 0;
             if !self.may_send() || !self.build(now, rng) {
                 return None;
+            }
+        }
+    }
+
+    /// The datagram that was built, on the next route.
+    pub(crate) fn poll_fan_out(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let size = self.fan_out.bytes.len();
+        while let Some(route) = self.routes.get_mut(self.fan_out.next).filter(|_| size > 0) {
+            self.fan_out.next += 1;
+            if !route.validated && route.sent + size as u64 > 3 * route.received {
+                continue;
+            }
+            route.sent += size as u64;
+            buf.extend_from_slice(&self.fan_out.bytes);
+            return Some(Transmit { tuple: route.tuple, ecn: None, size, segment_size: None });
+        }
+        self.fan_out = FanOut { bytes: std::mem::take(&mut self.fan_out.bytes), next: 0 };
+        self.fan_out.bytes.clear();
+        None
+    }
+
+    /// Builds the datagram that ends the connection, with every key that the peer may have.
+    pub(crate) fn write_close(&mut self, frame: &CloseFrame, rng: &mut Rng) {
+        self.fan_out = FanOut::default();
+        let ids = PacketIds { dcid: self.dcid, scid: self.scid };
+        for (level, space) in [(Level::Initial, &mut self.initial), (Level::Handshake, &mut self.handshake)] {
+            if let Some(space) = space {
+                space.write_close(level, &ids, &self.token, frame, rng, &mut self.fan_out.bytes);
             }
         }
     }
@@ -491,14 +532,14 @@ impl HandshakeSpaces {
     }
 
     /// Builds one datagram of Initial and Handshake packets, if there is anything to say.
-    fn build(&mut self, now: Instant, rng: &mut crate::rng::Rng) -> bool {
+    fn build(&mut self, now: Instant, rng: &mut Rng) -> bool {
         let wants = |space: &Option<EarlySpace>| space.as_ref().is_some_and(|space| space.wants_to_send(now));
         let (initial, handshake) = (wants(&self.initial), wants(&self.handshake));
         if !initial && !handshake {
             return false;
         }
         let out = &mut self.fan_out.bytes;
-        let ids = super::early::PacketIds { dcid: self.dcid, scid: self.scid };
+        let ids = PacketIds { dcid: self.dcid, scid: self.scid };
         if initial {
             let alone = !handshake;
             if let Some(space) = &mut self.initial {
@@ -510,7 +551,7 @@ impl HandshakeSpaces {
             if let Some(space) = &mut self.handshake {
                 // A datagram with an Initial packet is padded to 1200 bytes (RFC 9000 §14.1).
                 let pad = initial.then_some(DATAGRAM_SIZE);
-                space.write_packet(now, Level::Handshake, &ids, &Bytes::new(), pad, rng, out);
+                space.write_packet(now, Level::Handshake, &ids, &[], pad, rng, out);
                 if self.side == Side::Client {
                     // RFC 9001 §4.9.1.
                     self.initial = None;

@@ -1,16 +1,20 @@
 //! A connection as a state machine: datagrams, time and commands in, datagrams, timers and
 //! events out. It decides nothing itself: it routes to the components that do.
 
+mod acks;
 mod address;
 mod close;
+mod closing;
 mod control;
 mod datagram;
 mod dispatch;
 mod early;
+mod establish;
 mod event;
 mod handshake;
 mod open;
 mod receive;
+mod sizes;
 mod state;
 mod stats;
 mod timers;
@@ -22,6 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use mpfec_congestion::PacketState;
 use mpfec_sched::Scheduler;
 
 use crate::address::{Datagram, FourTuple, Transmit};
@@ -37,7 +42,7 @@ use self::address::Addresses;
 use self::control::Control;
 use self::datagram::Datagrams;
 use self::handshake::HandshakeSpaces;
-use self::state::State;
+use self::state::{CloseFrame, State};
 use self::view::PathViews;
 
 pub use self::datagram::SendDatagramError;
@@ -45,6 +50,7 @@ pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
 pub use self::open::OpenPathError;
 pub use self::state::CloseReason;
 pub use self::stats::{ConnectionStats, PathStats, PathStatus};
+pub(crate) use self::establish::parameters;
 pub(crate) use self::handshake::{Authentication, Opening};
 
 /// One end of a connection.
@@ -68,6 +74,11 @@ pub struct Connection {
     datagrams: Datagrams,
     addresses: Addresses,
     control: Control,
+    /// 1-RTT packets of before the handshake was complete.
+    early: Vec<receive::Early>,
+    closing: ClosingSend,
+    /// Whether the peer's transport parameters are applied.
+    peer_known: bool,
     events: VecDeque<Event>,
     endpoint_events: VecDeque<EndpointEvent>,
     idle_timeout: Duration,
@@ -80,11 +91,23 @@ pub struct Connection {
     last_now: Instant,
 }
 
+/// A packet that arrived, with what delivery rate estimation noted when it left.
+type AckedPacket = Acked<PacketState>;
+/// A packet that did not.
+type LostPacket = Lost<PacketState>;
+
 /// Buffers that are used again, so that nothing is allocated per packet.
 #[derive(Debug, Default)]
 struct Scratch {
-    acked: Vec<Acked<mpfec_congestion::PacketState>>,
-    lost: Vec<Lost<mpfec_congestion::PacketState>>,
+    acked: Vec<AckedPacket>,
+    lost: Vec<LostPacket>,
+}
+
+/// The closing packet, and the paths on which it still has to leave.
+#[derive(Debug, Default)]
+struct ClosingSend {
+    frame: Option<CloseFrame>,
+    paths: Vec<usize>,
 }
 
 /// Counters that outlive paths.

@@ -7,8 +7,7 @@ use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
 use crate::path::{LocalCid, Path, PathReason, Validation};
-use crate::recovery::Lost;
-use crate::wire::ConnectionId;
+use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,20 +123,23 @@ impl Connection {
             return false;
         }
         let Some(slot) = self.paths.free_slot() else { return false };
-        let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
+        let proved = self.handshake.has_validated(&tuple);
+        let validation = if proved {
+            Validation::validated()
+        } else {
+            Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE)
+        };
         self.insert_path(now, id, slot, tuple, validation);
+        if proved {
+            self.on_path_validated(id);
+        }
         true
     }
 
     /// Takes a path out, moves what it carried to the others, and tells everybody.
     pub(super) fn drop_path(&mut self, now: Instant, id: u32, reason: PathReason, tell: Option<u64>) {
-        let Some(path) = self.paths.get_mut(id) else { return };
-        let mut lost: Vec<Lost<_>> = Vec::new();
-        path.space.declare_all_lost(&mut lost);
-        let (slot, announced) = (path.slot, path.announced);
-        for packet in &lost {
-            self.tokens_lost(&packet.packet.tokens, slot, now);
-        }
+        let Some(index) = self.paths.position(id) else { return };
+        self.give_up_in_flight(now, index);
         let Some((path, local)) = self.paths.remove(id) else { return };
         if let Some(local) = local {
             self.endpoint_events.push_back(EndpointEvent::Retired(local.cid));
@@ -145,8 +147,9 @@ impl Connection {
         if let Some(code) = tell {
             self.control.abandon(id, code);
         }
-        if announced || reason == PathReason::NeverAnswered {
-            self.announce(&path, PathChange::Down, reason);
+        if path.announced || reason == PathReason::NeverAnswered {
+            let event = PathEvent { path: id, tuple: path.tuple, change: PathChange::Down, reason };
+            self.events.push_back(Event::Path(event));
         }
         self.issue_connection_ids();
         self.update_symbol_size();
@@ -164,28 +167,31 @@ impl Connection {
                 return;
             }
             let path = self.paths.locals().iter().map(|cid| cid.path + 1).max().unwrap_or(0);
-            let cid = ConnectionId::new(&self.rng.bytes::<8>());
-            let reset_token = self.handshake.reset_token(&cid);
+            let cid = ConnectionId::from(self.rng.bytes::<8>());
+            let reset_token = ResetToken(self.handshake.reset_token(&cid));
             self.paths.add_local(LocalCid { path, cid });
-            self.control.issue(path, cid, reset_token);
+            self.control.issue(path, IssuedId { cid, reset_token });
             self.endpoint_events.push_back(EndpointEvent::Issued(cid));
         }
     }
 
-    pub(super) fn announce(&mut self, path: &Path, change: PathChange, reason: PathReason) {
-        self.events.push_back(Event::Path(PathEvent { path: path.id, tuple: path.tuple, change, reason }));
+    /// Everything in flight on the path at `index` counts as lost.
+    pub(super) fn give_up_in_flight(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at_mut(index) else { return };
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        path.space.declare_all_lost(now, &mut lost);
+        let slot = path.slot;
+        path.counters.lost_packets += lost.len() as u64;
+        for packet in &lost {
+            self.tokens_lost(now, index, &packet.packet.tokens, slot);
+        }
+        lost.clear();
+        self.scratch.lost = lost;
     }
 
-    /// Symbols of new blocks must fit every open path that is known to work.
-    pub(super) fn update_symbol_size(&mut self) {
-        let mtu = self
-            .paths
-            .iter()
-            .filter(|path| path.validation.is_validated())
-            .map(|path| path.mtu.current())
-            .min()
-            .unwrap_or(crate::path::MIN_MTU);
-        self.streams.set_symbol_size(self.symbol_size_for(mtu));
+    pub(super) fn announce(&mut self, id: u32, change: PathChange, reason: PathReason) {
+        let Some(tuple) = self.paths.get(id).map(|path| path.tuple) else { return };
+        self.events.push_back(Event::Path(PathEvent { path: id, tuple, change, reason }));
     }
 }
 
@@ -200,6 +206,6 @@ fn largest_payload(tuple: &FourTuple, max_mtu: u16) -> u16 {
 }
 
 /// How long an address may take to answer.
-const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
 /// Connection IDs that the peer holds for paths that are not open yet.
 pub(super) const SPARE_CIDS: usize = 4;

@@ -48,7 +48,7 @@ impl Connection {
                     let packet = rest.split_to(end);
                     self.receive_long(arrival, kind, scid, packet, packet_number_at);
                 }
-                Protected::Retry { scid, token, .. } => return self.receive_retry(scid, &rest, &rest[token]),
+                Protected::Retry { scid, token, .. } => return self.receive_retry(now, scid, &rest, &rest[token]),
                 Protected::VersionNegotiation { versions, .. } => {
                     return self.receive_version_negotiation(&rest[versions]);
                 }
@@ -128,7 +128,7 @@ impl Connection {
         Ok(ack_eliciting)
     }
 
-    fn receive_retry(&mut self, source: ConnectionId, packet: &[u8], token: &[u8]) {
+    fn receive_retry(&mut self, now: Instant, source: ConnectionId, packet: &[u8], token: &[u8]) {
         if !self.handshake.accepts_retry() || token.is_empty() {
             return self.drop_packet();
         }
@@ -138,7 +138,7 @@ impl Connection {
             return self.drop_packet();
         }
         let keys = crypto::Keys::initial(source.as_slice(), Side::Client);
-        self.handshake.on_retry(source, Bytes::copy_from_slice(token), keys);
+        self.handshake.on_retry(now, source, Bytes::copy_from_slice(token), keys);
     }
 
     fn receive_version_negotiation(&mut self, versions: &[u8]) {

@@ -88,6 +88,11 @@ impl State {
         matches!(self, Self::Handshaking | Self::Established)
     }
 
+    /// Whether nothing that arrives matters any more.
+    pub(crate) fn is_draining(&self) -> bool {
+        matches!(self, Self::Draining { .. } | Self::Drained)
+    }
+
     pub(crate) fn is_drained(&self) -> bool {
         matches!(self, Self::Drained)
     }

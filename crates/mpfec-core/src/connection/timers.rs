@@ -122,7 +122,7 @@ impl Connection {
         if self.has_other_usable(path.id) {
             path.space.oldest_unacked().map(|sent| sent + base)
         } else {
-            path.pto.deadline(path.space.last_ack_eliciting_sent()?, base, MAX_PTO)
+            path.space.last_ack_eliciting_sent().map(|sent| path.pto.deadline(sent, base, MAX_PTO))
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
     }
@@ -150,22 +150,10 @@ impl Connection {
         path.liveness.suspect(now, path.rtt.smoothed());
         path.pto.on_timeout();
         path.controller.on_timeout(now, path.pto.count());
-        let slot = path.slot;
-        let (id, tuple) = (path.id, path.tuple);
-        let mut lost = std::mem::take(&mut self.scratch.lost);
-        path.space.declare_all_lost(&mut lost);
-        for packet in &lost {
-            self.tokens_lost(&packet.packet.tokens, slot, now);
-        }
-        lost.clear();
-        self.scratch.lost = lost;
+        let id = path.id;
+        self.give_up_in_flight(now, index);
         tracing::debug!(path = id, "path suspected");
-        self.events.push_back(super::Event::Path(super::PathEvent {
-            path: id,
-            tuple,
-            change: PathChange::Suspected,
-            reason: PathReason::Silent,
-        }));
+        self.announce(id, PathChange::Suspected, PathReason::Silent);
     }
 
     fn idle_deadline(&self) -> Option<Instant> {

@@ -1,18 +1,18 @@
 //! What leaves next: the ordered list of everything that has something to say.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpfec_sched::{Assignment, View};
 
 use super::Connection;
-use super::state::CloseFrame;
 use crate::address::Transmit;
 use crate::component::FrameWriter;
 use crate::id::Side;
 use crate::path::{MIN_MTU, Path};
 use crate::recovery::{SentPacket, Token};
-use crate::wire::frame::{self, Ack, ApplicationClose, Authenticate, ConnectionClose, Crypto, PathChallenge, PathResponse};
-use crate::wire::ShortHeader;
+use crate::wire::TAG_LEN;
+use crate::wire::frame::{Authenticate, Frame, PathChallenge, PathResponse};
+use crate::wire::header::ShortHeader;
 
 /// A batch of packets for one path that is being built.
 #[derive(Debug, Default)]
@@ -20,8 +20,8 @@ struct Batch {
     segments: usize,
     /// Bytes of each datagram but the last.
     segment_size: usize,
-    /// What the scheduler chose and is not yet used up.
-    assignment: Option<Assignment>,
+    /// What the scheduler chose, and how many of its symbols are written.
+    assignment: Option<(Assignment, u32)>,
 }
 
 /// What one packet is for.
@@ -38,7 +38,7 @@ enum Purpose {
 impl Connection {
     pub(super) fn transmit(&mut self, now: Instant, max_segments: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
         if !self.state.is_open() {
-            return self.transmit_close(now, buf);
+            return self.transmit_close(buf);
         }
         if !self.handshake.is_confirmed() {
             if let Some(transmit) = self.handshake.poll_transmit(now, &mut self.rng, buf) {
@@ -48,8 +48,22 @@ impl Connection {
             }
         }
         self.keys.as_ref()?;
-        let symbol_bytes = u64::from(self.paths.iter().map(|path| path.mtu.current()).max()?);
-        self.path_views.refresh(&mut self.paths, now, symbol_bytes);
+        if let Some(transmit) = self.transmit_on_paths(now, max_segments, buf) {
+            return Some(transmit);
+        }
+        // Blocks that wait for more data are closed when nothing else is left to send, so
+        // that a small write never waits; now they may need repair.
+        if self.handshake.is_usable() && self.streams.close_idle_blocks() {
+            if let Some(transmit) = self.transmit_on_paths(now, max_segments, buf) {
+                return Some(transmit);
+            }
+        }
+        self.on_nothing_to_send();
+        None
+    }
+
+    fn transmit_on_paths(&mut self, now: Instant, max_segments: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.path_views.refresh(&self.paths, now);
         let count = self.paths.len();
         for step in 0..count {
             let index = (self.next_path + step) % count;
@@ -61,16 +75,16 @@ impl Connection {
             }
         }
         self.next_path = 0;
-        self.on_nothing_to_send(now);
         None
     }
 
-    /// Every path was asked and had nothing: blocks that wait for more data are closed, so
-    /// that a small write never waits, and estimators learn that the sender is the limit.
-    fn on_nothing_to_send(&mut self, _now: Instant) {
+    /// Estimators learn that the sender is the limit.
+    fn on_nothing_to_send(&mut self) {
+        let has_unsent = self.streams.has_unsent();
         for path in self.paths.iter_mut() {
-            path.app_limited = path.is_usable() && path.window_room() >= u64::from(path.mtu.current());
-            if path.app_limited && !self.streams.has_unsent() {
+            let has_room = path.window_room() >= u64::from(path.mtu.current());
+            path.app_limited = path.is_usable() && has_room && !has_unsent;
+            if path.app_limited {
                 path.delivery.on_app_limited(path.space.bytes_in_flight());
             }
         }
@@ -83,7 +97,7 @@ impl Connection {
         while batch.segments < max_segments {
             let path = self.paths.at(index)?;
             let room = if batch.segments == 0 { usize::from(path.mtu.current()) } else { batch.segment_size };
-            if !path.validation.may_send(buf.len() - start + room) && self.side == Side::Server {
+            if self.side == Side::Server && !path.validation.may_send(buf.len() - start + room) {
                 break;
             }
             let before = buf.len();
@@ -98,11 +112,12 @@ impl Connection {
             if batch.segments == 1 {
                 batch.segment_size = size;
             }
-            // Only full packets are followed by another in the same batch.
-            if size < batch.segment_size || purpose != Purpose::Due || size + 64 < room {
+            // Only a full packet is followed by another in the same batch.
+            if size < batch.segment_size || purpose != Purpose::Due || size + NEARLY_FULL < room {
                 break;
             }
         }
+        self.finish_assignment(now, index, &mut batch);
         if batch.segments == 0 {
             return None;
         }
@@ -111,7 +126,7 @@ impl Connection {
         let path = self.paths.at(index)?;
         Some(Transmit {
             tuple: path.tuple,
-            ecn: None,
+            ecn: path.ecn.mark(),
             size,
             segment_size: (batch.segments > 1).then_some(batch.segment_size),
         })
@@ -145,94 +160,69 @@ impl Connection {
         batch: &mut Batch,
         buf: &mut Vec<u8>,
     ) -> bool {
-        let Some(keys) = &self.keys else { return false };
-        let Some(path) = self.paths.at(index) else { return false };
-        let Some(remote) = self.paths.remote(path.id) else { return false };
         let acks = self.acks_to_write(now, index);
         let has_control = self.has_control_for(now, index);
         let data = purpose == Purpose::Due && self.may_send_data(now, index);
         if purpose == Purpose::Due && !acks && !has_control && !data {
             return false;
         }
-        let (dcid, key_phase) = (remote.cid, keys.key_phase());
-        let random = self.rng.next_u64();
-        let Some(path) = self.paths.at_mut(index) else { return false };
         let start = buf.len();
-        let packet_number = path.space.next_packet_number(random);
-        let header = ShortHeader { dcid, key_phase, packet_number, largest_acked: path.space.largest_acked() };
-        let marks = header.encode(buf);
+        let Some((marks, packet_number)) = self.write_header(index, buf) else { return false };
         let payload_start = buf.len();
-        let Some(payload_room) = room.checked_sub(payload_start - start + TAG) else {
+        let Some(payload_room) = room.checked_sub(payload_start - start + TAG_LEN) else {
             buf.truncate(start);
             return false;
         };
-
         let mut writer = FrameWriter::new(buf, payload_room);
         if let Some(mac) = self.control.authenticate {
-            Authenticate { mac }.encode(writer.buf());
-            writer.wrote(Some(Token::Authenticate));
+            writer.push(&Frame::Authenticate(Authenticate { mac }), Some(Token::Authenticate));
         }
-        let mut symbols = 0;
-        match purpose {
-            Purpose::Mtu(size) => {
-                writer.buf().push(frame::PING);
-                writer.wrote(Some(Token::MtuProbe { size }));
-                let end = start + usize::from(size) - TAG;
-                writer.buf().resize(end, 0);
+        let proof_only = writer.written();
+        if let Purpose::Mtu(size) = purpose {
+            writer.push(&Frame::Ping, Some(Token::MtuProbe { size }));
+            writer.pad_to(payload_room);
+        } else {
+            if acks {
+                self.write_acks(now, index, &mut writer);
             }
-            Purpose::Due | Purpose::Probe => {
-                if acks {
-                    self.write_acks(now, index, &mut writer);
-                }
-                if has_control {
-                    self.write_control(now, index, &mut writer);
-                }
-                if data {
-                    symbols = self.write_data(now, index, budget, batch, &mut writer);
-                }
-                if purpose == Purpose::Probe && !writer.is_ack_eliciting() {
-                    self.write_probe(index, &mut writer);
-                }
+            if has_control {
+                self.write_control(now, index, &mut writer);
+            }
+            if data {
+                self.write_data(now, index, budget, batch, &mut writer);
+            }
+            if purpose == Purpose::Probe && !writer.asks_for_answer(proof_only) {
+                self.write_probe(now, index, &mut writer);
             }
         }
-        let (tokens, ack_eliciting) = writer.finish();
-        if buf.len() == payload_start || (purpose == Purpose::Due && tokens.is_empty() && !ack_eliciting) {
+        if writer.written() == proof_only {
             buf.truncate(start);
             return false;
         }
-        if buf.len() < payload_start + 4 {
-            buf.resize(payload_start + 4, 0);
+        let validated = self.paths.at(index).is_some_and(|path| path.validation.is_validated());
+        if !validated && writer.is_ack_eliciting() {
+            // An address is validated with datagrams of full size (RFC 9000 §8.2.1).
+            writer.pad_to((usize::from(MIN_MTU) - TAG_LEN).saturating_sub(payload_start - start).min(payload_room));
         }
-        // An address is validated with a datagram of full size (RFC 9000 §8.2.1).
+        // Header protection samples 16 bytes from 4 behind the packet number.
+        writer.pad_to(4);
+        let (tokens, ack_eliciting) = writer.finish();
         let Some(path) = self.paths.at_mut(index) else { return false };
-        if !path.validation.is_validated() && path.validation.may_send(usize::from(MIN_MTU)) | (self.side == Side::Client) {
-            let full = start + usize::from(MIN_MTU) - TAG;
-            if buf.len() < full && ack_eliciting {
-                buf.resize(full, 0);
-            }
-        }
-        buf.resize(buf.len() + TAG, 0);
         let Some(keys) = &mut self.keys else { return false };
-        keys.seal_packet(path.id, packet_number, &marks, &mut buf[start..]);
+        keys.seal_packet(path.id, packet_number, &marks, buf);
         let size = buf.len() - start;
-        let in_flight = path.space.bytes_in_flight();
-        let counts = ack_eliciting && !matches!(purpose, Purpose::Mtu(_));
+        let in_flight = ack_eliciting && !matches!(purpose, Purpose::Mtu(_));
+        let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
         path.space.on_sent(
             packet_number,
-            SentPacket {
-                sent_at: now,
-                size: size as u16,
-                ack_eliciting,
-                in_flight: counts,
-                tokens,
-                delivery: path.delivery.on_sent(now, in_flight),
-            },
+            SentPacket { sent_at: now, size: size as u16, ack_eliciting, in_flight, tokens, delivery },
         );
         path.validation.on_sent(size);
         path.counters.sent_packets += 1;
         path.counters.sent_bytes += size as u64;
-        if counts {
-            path.pacer.on_sent(now, size as u64);
+        if in_flight {
+            let rate = path.pacing_rate();
+            path.pacer.on_sent(now, size as u64, rate);
             let in_flight = path.space.bytes_in_flight();
             path.controller.on_packet_sent(now, size as u64, in_flight);
             self.path_views.on_sent(index, size as u64);
@@ -246,22 +236,31 @@ impl Connection {
             }
             Purpose::Due => {}
         }
-        let _ = symbols;
         true
     }
 
+    /// Starts a packet on the path at `index` with its next number.
+    pub(super) fn write_header(&mut self, index: usize, buf: &mut Vec<u8>) -> Option<(crate::wire::header::Marks, u64)> {
+        let key_phase = self.keys.as_ref()?.key_phase();
+        let random = self.rng.next_u64();
+        let dcid = self.paths.remote(self.paths.at(index)?.id)?.cid;
+        let path = self.paths.at_mut(index)?;
+        let packet_number = path.space.next_packet_number(random);
+        let header = ShortHeader { dcid, key_phase, packet_number, largest_acked: path.space.largest_acked() };
+        Some((header.encode(buf), packet_number))
+    }
+
     /// Whether cwnd and pacer let a data packet out on the path now.
-    fn may_send_data(&mut self, now: Instant, index: usize) -> bool {
-        if !self.handshake.is_usable() {
+    fn may_send_data(&self, now: Instant, index: usize) -> bool {
+        if !self.handshake.is_usable() || !(self.streams.has_work() || self.datagrams.has_outgoing()) {
             return false;
         }
-        let Some(path) = self.paths.at_mut(index) else { return false };
+        let Some(path) = self.paths.at(index) else { return false };
         let size = u64::from(path.mtu.current());
         if !path.is_usable() || (path.window_room() < size && path.space.bytes_in_flight() > 0) {
             return false;
         }
-        let rate = path.pacing_rate();
-        path.pacer.delay(now, rate, size).is_none()
+        path.pacer.next_send(now, path.pacing_rate(), size).is_none_or(|at| at <= now)
     }
 
     /// When paths that have data to send may do so, as far as the pacer decides that.
@@ -272,14 +271,12 @@ impl Connection {
             .filter(move |path| !idle && path.is_usable())
             .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
             .filter_map(|path| {
-                let mut pacer = path.pacer.clone();
                 let size = u64::from(path.mtu.current());
-                Some((pacer.next_send(self.last_now, path.pacing_rate(), size)?, path.id))
+                Some((path.pacer.next_send(self.last_now, path.pacing_rate(), size)?, path.id))
             })
     }
 
-    /// Datagrams first, then what the scheduler chooses, until the packet is full. Returns
-    /// how many symbols were written.
+    /// Datagrams first, then what the scheduler chooses, until the packet is full.
     fn write_data(
         &mut self,
         now: Instant,
@@ -287,123 +284,67 @@ impl Connection {
         budget: usize,
         batch: &mut Batch,
         writer: &mut FrameWriter<'_>,
-    ) -> usize {
+    ) {
         if self.datagrams.has_outgoing() && self.datagrams.write(writer) {
             self.events.push_back(super::Event::DatagramsUnblocked);
         }
-        let mut symbols = 0;
+        let Some(slot) = self.paths.at(index).map(|path| path.slot) else { return };
         while writer.room() > MIN_SYMBOL_ROOM {
-            let Some(assignment) = self.next_assignment(now, index, budget, batch) else { break };
-            let Some(slot) = self.paths.at(index).map(|path| path.slot) else { break };
-            if self.streams.write_symbol(assignment.block, assignment.symbol, slot, writer).is_none() {
-                batch.assignment = None;
-                break;
+            let Some(assignment) = self.next_assignment(now, index, budget, batch) else { return };
+            let written = self.streams.write_symbol(now, assignment.block, assignment.symbol, slot, writer);
+            match &mut batch.assignment {
+                Some((_, used)) if written.is_some() => *used += 1,
+                _ => return self.finish_assignment(now, index, batch),
             }
-            symbols += 1;
-            batch.assignment = (assignment.count > 1)
-                .then(|| Assignment { count: assignment.count - 1, ..assignment });
         }
-        symbols
     }
 
     /// The rest of what the scheduler chose before, or its next choice.
     fn next_assignment(&mut self, now: Instant, index: usize, budget: usize, batch: &mut Batch) -> Option<Assignment> {
-        if let Some(assignment) = batch.assignment.take() {
-            return Some(assignment);
+        if let Some((assignment, used)) = batch.assignment {
+            if used < assignment.count {
+                return Some(assignment);
+            }
+            self.finish_assignment(now, index, batch);
         }
         let budget = self.symbol_budget(now, index, budget)?;
-        let view = View {
-            now,
-            paths: self.path_views.as_slice(),
-            blocks: self.streams.blocks(),
-            has_repair: self.config.profile.codec.has_repair(),
-            version: self.streams.version(),
-            writer_blocked: self.streams.writer_blocked(),
-            arrival_rate: self.streams.arrival_rate(),
-            window_closed: self.streams.window_closed(),
-        };
+        let view = view(now, &self.path_views, &self.streams, self.config.profile.codec);
         let assignment = self.scheduler.select(index, budget, &view)?;
-        self.scheduler.on_sent(index, &assignment, &view);
+        batch.assignment = Some((assignment, 0));
         Some(assignment)
     }
 
+    /// Tells the scheduler how much of its choice left.
+    fn finish_assignment(&mut self, now: Instant, index: usize, batch: &mut Batch) {
+        let Some((assignment, used)) = batch.assignment.take() else { return };
+        if used > 0 {
+            let view = view(now, &self.path_views, &self.streams, self.config.profile.codec);
+            self.scheduler.on_sent(index, &Assignment { count: used, ..assignment }, &view);
+        }
+    }
+
     /// How many packets the window and the pacer let out now, at most `budget`.
-    fn symbol_budget(&mut self, now: Instant, index: usize, budget: usize) -> Option<u32> {
-        let path = self.paths.at_mut(index)?;
+    fn symbol_budget(&self, now: Instant, index: usize, budget: usize) -> Option<u32> {
+        let path = self.paths.at(index)?;
         let size = u64::from(path.mtu.current());
         let window = path.window_room() / size;
-        let rate = path.pacing_rate();
-        let paced = path.pacer.budget(now, rate) / size;
+        let paced = path.pacer.budget(now, path.pacing_rate()) / size;
         Some(window.min(paced).min(budget as u64).max(1) as u32)
     }
 
-    /// A packet that must be answered: a symbol of the head block if there is one.
-    fn write_probe(&mut self, index: usize, writer: &mut FrameWriter<'_>) {
+    /// Something that must be answered: a symbol of the head block if there is one.
+    fn write_probe(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
         let Some(slot) = self.paths.at(index).map(|path| path.slot) else { return };
-        if self.handshake.is_usable() && self.streams.write_probe(slot, writer).is_some() {
+        if self.handshake.is_usable() && self.streams.write_probe(now, slot, writer).is_some() {
             return;
         }
-        if writer.room() >= 1 {
-            writer.buf().push(frame::PING);
-            writer.wrote(None);
-        }
-    }
-
-    /// Whether an acknowledgement is due and this is the path that takes it.
-    fn acks_to_write(&self, now: Instant, index: usize) -> bool {
-        let due = |path: &Path| path.received.ack_due(now);
-        if !self.paths.iter().any(due) {
-            return false;
-        }
-        let best = self.ack_path(now);
-        best == Some(index)
-            || self.paths.at(index).is_some_and(|path| due(path) && path.acks_elsewhere >= OWN_ACK_INTERVAL)
-    }
-
-    /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
-    fn ack_path(&self, now: Instant) -> Option<usize> {
-        let heard = |path: &Path| {
-            path.last_received.is_some_and(|at| {
-                now.saturating_duration_since(at) <= 2 * path.pto_base().min(Duration::from_millis(500))
-            })
-        };
-        let candidates = || self.paths.iter().enumerate().filter(|(_, path)| path.validation.is_validated());
-        candidates()
-            .filter(|(_, path)| heard(path) && !path.liveness.is_suspected())
-            .min_by_key(|(_, path)| path.srtt())
-            .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
-            .map(|(index, _)| index)
-    }
-
-    /// Writes what every path has to acknowledge.
-    fn write_acks(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
-        let carrier = self.paths.at(index).map(|path| path.id);
-        for path in self.paths.iter_mut() {
-            if !path.received.has_unsent() {
-                continue;
-            }
-            let Some(largest) = path.received.largest() else { continue };
-            let ecn = Some(path.received.ecn()).filter(|counts| counts.any());
-            let delay = path.received.ack_delay(now);
-            if !Ack::encode(Some(path.id), path.received.ranges(), delay, ecn, writer.room(), writer.buf()) {
-                continue;
-            }
-            writer.wrote_ack(Token::Ack { path: path.id, largest });
-            if Some(path.id) == carrier || path.acks_elsewhere < OWN_ACK_INTERVAL {
-                path.received.on_ack_sent();
-                path.acks_elsewhere =
-                    if Some(path.id) == carrier { 0 } else { path.acks_elsewhere.saturating_add(1) };
-            }
-        }
+        writer.push(&Frame::Ping, None);
     }
 
     /// Whether frames that are neither data nor acknowledgements wait for this path.
     fn has_control_for(&self, now: Instant, index: usize) -> bool {
         let Some(path) = self.paths.at(index) else { return false };
-        if path.validation.has_frames(now) {
-            return true;
-        }
-        self.control_path() == Some(index) && self.has_control()
+        path.validation.has_frames(now) || (self.has_control() && self.control_path() == Some(index))
     }
 
     fn has_control(&self) -> bool {
@@ -423,139 +364,55 @@ impl Connection {
     }
 
     fn write_control(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
-        let common = self.control_path() == Some(index);
         if let Some(path) = self.paths.at_mut(index) {
-            let interval = path.pto_base();
-            while writer.room() >= PathResponse::SIZE {
-                let Some(data) = path.validation.pop_response() else { break };
-                PathResponse { data }.encode(writer.buf());
-                writer.wrote(None);
-            }
-            if writer.room() >= PathChallenge::SIZE {
-                if let Some(data) = path.validation.take_challenge(now, interval) {
-                    PathChallenge { data }.encode(writer.buf());
-                    writer.wrote(None);
-                }
-            }
+            write_validation(now, path, writer);
         }
-        if !common {
+        if self.control_path() != Some(index) {
             return;
         }
-        let crypto = self.handshake.one_rtt_crypto();
-        while writer.room() > Crypto::MAX_HEADER {
-            let Some((offset, data)) = crypto.send.next_chunk(writer.room() - Crypto::MAX_HEADER) else { break };
-            let length = data.len() as u32;
-            Crypto::encode(offset, data, writer.buf());
-            writer.wrote(Some(Token::Crypto { offset, length }));
-        }
+        self.handshake.write_one_rtt_crypto(writer);
         self.control.write(writer);
         if self.handshake.is_usable() {
             self.addresses.write(writer);
             self.streams.write_control(writer);
         }
     }
+}
 
-    /// The packet that says that the connection is over, on every path.
-    fn transmit_close(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if self.close_on.is_empty() && self.state.wants_to_send_close() {
-            self.close_on = (0..self.paths.len()).collect();
-            self.closing_frame = self.state.take_close_frame();
-            if self.keys.is_none() || self.close_on.is_empty() {
-                let frame = self.closing_frame.take()?;
-                self.handshake.write_close(now, frame, &mut self.rng);
-            }
-        }
-        if let Some(transmit) = self.handshake.poll_close(buf) {
-            return Some(transmit);
-        }
-        while let Some(index) = self.close_on.pop() {
-            let Some(frame) = self.closing_frame.clone() else { continue };
-            if let Some(transmit) = self.write_close_on(now, index, &frame, buf) {
-                return Some(transmit);
-            }
-        }
-        None
-    }
-
-    fn write_close_on(&mut self, now: Instant, index: usize, frame: &CloseFrame, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let start = buf.len();
-        let keys = self.keys.as_mut()?;
-        let path = self.paths.at_mut(index)?;
-        if !path.validation.may_send(200) && self.side == Side::Server {
-            return None;
-        }
-        let (id, tuple) = (path.id, path.tuple);
-        let packet_number = path.space.next_packet_number(self.rng.next_u64());
-        let largest_acked = path.space.largest_acked();
-        let dcid = self.paths.remote(id)?.cid;
-        let header = ShortHeader { dcid, key_phase: keys.key_phase(), packet_number, largest_acked };
-        let marks = header.encode(buf);
-        if let Some(mac) = self.control.authenticate {
-            Authenticate { mac }.encode(buf);
-        }
-        encode_close(frame, false, buf);
-        buf.resize(buf.len() + TAG + 4, 0);
-        keys.seal_packet(id, packet_number, &marks, &mut buf[start..]);
-        // The number is spent, whether or not anybody acknowledges it.
-        let size = buf.len() - start;
-        let path = self.paths.at_mut(index)?;
-        let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
-        let sent = SentPacket {
-            sent_at: now,
-            size: size as u16,
-            ack_eliciting: false,
-            in_flight: false,
-            tokens: crate::component::Tokens::new(),
-            delivery,
-        };
-        path.space.on_sent(packet_number, sent);
-        Some(Transmit { tuple, ecn: None, size, segment_size: None })
-    }
-
-    /// The symbol size T with which a full symbol packet fits `mtu` bytes, with room for what
-    /// else every packet carries now.
-    pub(super) fn symbol_size_for(&self, mtu: u16) -> u16 {
-        let proof = if self.control.authenticate.is_some() { Authenticate::SIZE as u16 } else { 0 };
-        mtu - HEADER_ROOM - TAG as u16 - SYMBOL_HEADER_ROOM - proof
-    }
-
-    /// The largest message that fits into a packet now, if the peer takes any.
-    #[must_use]
-    pub fn max_datagram_size(&self) -> Option<usize> {
-        let limit = self.handshake.peer()?.max_datagram_frame_size;
-        if limit == 0 {
-            return None;
-        }
-        let mtu = self.paths.iter().filter(|path| path.is_usable()).map(|path| path.mtu.current()).min();
-        let proof = if self.control.authenticate.is_some() { Authenticate::SIZE } else { 0 };
-        let room = usize::from(mtu.unwrap_or(MIN_MTU) - HEADER_ROOM) - TAG - 3 - proof;
-        Some(room.min(usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(3)))
+/// What the scheduler sees, from those parts of the connection that it does not change.
+fn view<'a>(
+    now: Instant,
+    paths: &'a super::view::PathViews,
+    streams: &'a crate::stream::Streams,
+    codec: mpfec_codec::CodecKind,
+) -> View<'a> {
+    View {
+        now,
+        paths: paths.as_slice(),
+        blocks: streams.blocks(),
+        has_repair: codec.has_repair(),
+        version: streams.version(),
+        writer_blocked: streams.writer_blocked(),
+        window_closed: streams.window_closed(),
     }
 }
 
-/// In Initial and Handshake packets an application's close says nothing (RFC 9000 §10.2.3).
-pub(super) fn encode_close(frame: &CloseFrame, early: bool, buf: &mut Vec<u8>) {
-    match frame {
-        CloseFrame::Application { .. } if early => {
-            ConnectionClose { code: crate::TransportError::APPLICATION_ERROR, frame: 0, reason: "".into() }.encode(buf);
-        }
-        CloseFrame::Application { code, reason } => {
-            ApplicationClose { code: *code, reason: reason.clone() }.encode(buf);
-        }
-        CloseFrame::Transport(error) => {
-            ConnectionClose { code: error.code, frame: error.frame, reason: error.reason.clone() }.encode(buf);
+/// Answers to the peer's challenges, and ours.
+fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>) {
+    let size = Frame::PathResponse(PathResponse { data: [0; 8] }).size();
+    while writer.room() >= size {
+        let Some(data) = path.validation.pop_response() else { break };
+        writer.push(&Frame::PathResponse(PathResponse { data }), None);
+    }
+    if writer.room() >= size {
+        let interval = path.pto_base();
+        if let Some(data) = path.validation.take_challenge(now, interval) {
+            writer.push(&Frame::PathChallenge(PathChallenge { data }), None);
         }
     }
 }
 
-const TAG: usize = 16;
-/// First byte, connection ID and the longest packet number.
-const HEADER_ROOM: u16 = 1 + 8 + 4;
-/// Type, stream, SBN, offset, T, ESI and block length at their usual sizes; longer ones
-/// appear after 2^30 bytes of a stream.
-const SYMBOL_HEADER_ROOM: u16 = 1 + 2 + 4 + 8 + 2 + 2 + 4;
+/// A packet that is short of its room by less than this counts as full.
+const NEARLY_FULL: usize = 64;
 /// Symbols smaller than this are not worth a place behind other frames.
 const MIN_SYMBOL_ROOM: usize = 64;
-/// Every so many acknowledgements one takes the path that it speaks of, in case the other
-/// way is dead.
-const OWN_ACK_INTERVAL: u8 = 4;

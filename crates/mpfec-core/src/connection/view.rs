@@ -17,16 +17,15 @@ pub(crate) struct PathViews {
 
 impl PathViews {
     /// Rewrites the views; positions are those of the paths in `paths`.
-    pub(crate) fn refresh(&mut self, paths: &mut PathSet, now: Instant, symbol_bytes: u64) -> &[PathView] {
+    pub(crate) fn refresh(&mut self, paths: &PathSet, now: Instant) {
         // Acknowledgements come back on the fastest path, so every RTT contains that path's
         // way back; the rest is the path's own way forth.
         let fastest = paths.iter().filter(|path| path.is_usable()).map(Path::srtt).min();
         let way_back = fastest.unwrap_or_default() / 2;
         self.views.clear();
-        for path in paths.iter_mut() {
-            self.views.push(view(path, now, way_back, symbol_bytes));
+        for path in paths.iter() {
+            self.views.push(view(path, now, way_back));
         }
-        &self.views
     }
 
     pub(crate) fn as_slice(&self) -> &[PathView] {
@@ -44,11 +43,10 @@ impl PathViews {
     }
 }
 
-fn view(path: &mut Path, now: Instant, way_back: Duration, symbol_bytes: u64) -> PathView {
+fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
+    let symbol_bytes = u64::from(path.mtu.current());
     let pacing_rate = path.pacing_rate();
     let srtt = path.srtt();
-    // What the path really delivers is a better guide to arrival times than what the pacer
-    // would let out; before anything was measured the latter has to do.
     let window_full = path.window_room() < symbol_bytes;
     let paced = path.pacer.next_send(now, pacing_rate, symbol_bytes).unwrap_or(now);
     let next_send = if window_full {

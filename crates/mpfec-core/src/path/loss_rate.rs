@@ -17,6 +17,12 @@ impl LossRate {
         self.mean.clamp(0.0005, 0.95)
     }
 
+    /// Packets counted as lost arrived after all.
+    pub(crate) fn on_spurious(&mut self, packets: u64) {
+        let weight = packets as f64 / (self.seen + PRIOR_WEIGHT);
+        self.mean = (self.mean - weight).max(0.0);
+    }
+
     /// Packets whose fate became known.
     pub(crate) fn update(&mut self, acked: u64, lost: u64) {
         let count = (acked + lost) as f64;

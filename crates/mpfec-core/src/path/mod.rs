@@ -1,5 +1,6 @@
 //! One subflow: its address, packet number space, congestion control and liveness.
 
+mod ecn;
 mod liveness;
 mod loss_rate;
 mod mtu;
@@ -13,8 +14,9 @@ use mpfec_congestion::{
 };
 
 use crate::address::FourTuple;
-use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
+use crate::recovery::{Lost, PacketSpace, Pto, ReceivedPackets, Reordering};
 
+pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
@@ -69,6 +71,9 @@ pub(crate) struct Path {
     pub(crate) announced: bool,
     pub(crate) liveness: Liveness,
     pub(crate) backup: bool,
+    /// The peer's latest word on whether the path is only for backup.
+    peer_status: u64,
+    pub(crate) ecn: EcnValidation,
     pub(crate) mtu: MtuDiscovery,
     pub(crate) space: PacketSpace<PacketState>,
     pub(crate) received: ReceivedPackets,
@@ -87,9 +92,6 @@ pub(crate) struct Path {
     pub(crate) last_received: Option<Instant>,
     /// Acknowledgements written since the path itself last carried one of its own.
     pub(crate) acks_elsewhere: u8,
-    /// The largest packet that was acknowledged when a packet of the current key phase was
-    /// first sent on this path is of no interest; what counts is when the first was sampled.
-    pub(crate) first_rtt_sample: Option<Instant>,
 }
 
 /// What a path has done so far.
@@ -123,9 +125,11 @@ impl Path {
             announced: false,
             liveness: Liveness::default(),
             backup: false,
+            peer_status: 0,
+            ecn: EcnValidation::default(),
             mtu: MtuDiscovery::new(max_mtu),
             space: PacketSpace::new(),
-            received: ReceivedPackets::new(),
+            received: ReceivedPackets::new(MAX_ACK_DELAY),
             reordering: Reordering::default(),
             pto: Pto::default(),
             probes: 0,
@@ -139,7 +143,6 @@ impl Path {
             counters: PathCounters::default(),
             last_received: None,
             acks_elsewhere: 0,
-            first_rtt_sample: None,
         }
     }
 
@@ -172,6 +175,35 @@ impl Path {
         })
     }
 
+    /// The peer says whether it wants the path only for backup; late words do not count.
+    pub(crate) fn on_peer_status(&mut self, sequence: u64, backup: bool) {
+        if sequence > self.peer_status {
+            self.peer_status = sequence;
+            self.backup = backup;
+        }
+    }
+
+    /// Whether these losses include an unbroken run that lasted so long that the path has
+    /// collapsed (RFC 9002 §7.6).
+    pub(crate) fn is_persistent_congestion(&self, lost: &[Lost<PacketState>]) -> bool {
+        let Some(since) = self.rtt.first_sample_at() else { return false };
+        let span = PERSISTENT_CONGESTION_PTOS * self.pto_base();
+        let mut run: Option<(u64, Instant)> = None;
+        for lost in lost.iter().filter(|lost| lost.packet.ack_eliciting && lost.packet.sent_at > since) {
+            let sent_at = lost.packet.sent_at;
+            run = match run {
+                Some((previous, start)) if previous + 1 == lost.packet_number => {
+                    if sent_at.saturating_duration_since(start) > span {
+                        return true;
+                    }
+                    Some((lost.packet_number, start))
+                }
+                _ => Some((lost.packet_number, sent_at)),
+            };
+        }
+        false
+    }
+
     /// Bytes that the congestion window has room for.
     pub(crate) fn window_room(&self) -> u64 {
         self.controller.cwnd().saturating_sub(self.space.bytes_in_flight())
@@ -183,4 +215,6 @@ impl Path {
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// How long a receiver may hold back an acknowledgement.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
+/// RFC 9002 §7.6.1.
+const PERSISTENT_CONGESTION_PTOS: u32 = 3;
 const INITIAL_WINDOW_PACKETS: u64 = 20;

@@ -4,7 +4,7 @@ use mpfec_sched::MAX_PATHS;
 use smallvec::SmallVec;
 
 use super::Path;
-use crate::wire::ConnectionId;
+use crate::wire::{ConnectionId, ResetToken};
 
 /// A connection ID that we gave to the peer for one path.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(crate) struct LocalCid {
 pub(crate) struct RemoteCid {
     pub(crate) path: u32,
     pub(crate) cid: ConnectionId,
-    pub(crate) reset_token: [u8; 16],
+    pub(crate) reset_token: ResetToken,
 }
 
 /// Open paths in their slots, and connection IDs of paths that are or may be opened.
@@ -134,7 +134,7 @@ impl PathSet {
     pub(crate) fn is_reset_token(&self, token: &[u8; 16]) -> bool {
         // The comparison of every token takes the same time whatever matches.
         self.remote.iter().fold(false, |found, cid| {
-            let differs = cid.reset_token.iter().zip(token).fold(0, |acc, (a, b)| acc | (a ^ b));
+            let differs = cid.reset_token.0.iter().zip(token).fold(0, |acc, (a, b)| acc | (a ^ b));
             found | (differs == 0)
         })
     }

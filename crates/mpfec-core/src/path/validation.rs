@@ -33,6 +33,12 @@ impl Validation {
         Self { state, responses: VecDeque::new(), received: 0, sent: 0 }
     }
 
+    /// The peer's address changed: the new one must answer `data`, and what arrived from the
+    /// old one allows nothing.
+    pub(crate) fn challenge_again(&mut self, data: [u8; 8], now: Instant) {
+        *self = Self::challenge(data, now, PATIENCE_AFTER_MOVE);
+    }
+
     pub(crate) fn is_validated(&self) -> bool {
         matches!(self.state, State::Validated)
     }
@@ -123,3 +129,4 @@ impl Validation {
 }
 
 const MAX_RESPONSES: usize = 3;
+const PATIENCE_AFTER_MOVE: Duration = Duration::from_secs(3);

@@ -1,0 +1,62 @@
+//! Which path carries acknowledgements, and when.
+
+use std::time::{Duration, Instant};
+
+use super::Connection;
+use crate::component::FrameWriter;
+use crate::path::Path;
+use crate::recovery::Token;
+use crate::wire::frame::{Ack, AckFacts};
+
+impl Connection {
+    /// Whether an acknowledgement is due and this is the path that takes it.
+    pub(super) fn acks_to_write(&self, now: Instant, index: usize) -> bool {
+        let due = |path: &Path| path.received.ack_due(now);
+        if !self.paths.iter().any(due) {
+            return false;
+        }
+        self.ack_path(now) == Some(index)
+            || self.paths.at(index).is_some_and(|path| due(path) && path.acks_elsewhere >= OWN_ACK_INTERVAL)
+    }
+
+    /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
+    fn ack_path(&self, now: Instant) -> Option<usize> {
+        let heard = |path: &Path| {
+            path.last_received.is_some_and(|at| {
+                now.saturating_duration_since(at) <= 2 * path.pto_base().min(Duration::from_millis(500))
+            })
+        };
+        let candidates = || self.paths.iter().enumerate().filter(|(_, path)| path.validation.is_validated());
+        candidates()
+            .filter(|(_, path)| heard(path) && !path.liveness.is_suspected())
+            .min_by_key(|(_, path)| path.srtt())
+            .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
+            .map(|(index, _)| index)
+    }
+
+    /// Writes what every path has to acknowledge.
+    pub(super) fn write_acks(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
+        let carrier = self.paths.at(index).map(|path| path.id);
+        for path in self.paths.iter_mut() {
+            if !path.received.has_unsent() {
+                continue;
+            }
+            let Some(largest) = path.received.largest() else { continue };
+            let ecn = Some(path.received.ecn()).filter(|counts| counts.any());
+            let facts = AckFacts { path: Some(path.id), delay: path.received.ack_delay(now), ecn };
+            if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {
+                continue;
+            }
+            writer.wrote_ack(Token::Ack { path: path.id, largest });
+            let own = Some(path.id) == carrier;
+            if own || path.acks_elsewhere < OWN_ACK_INTERVAL {
+                path.received.on_ack_sent();
+                path.acks_elsewhere = if own { 0 } else { path.acks_elsewhere.saturating_add(1) };
+            }
+        }
+    }
+}
+
+/// Every so many acknowledgements one takes the path that it speaks of, in case the other
+/// way is dead.
+const OWN_ACK_INTERVAL: u8 = 4;

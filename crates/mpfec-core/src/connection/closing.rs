@@ -1,0 +1,73 @@
+//! The packets that say that the connection is over, on every path.
+
+use super::Connection;
+use super::state::CloseFrame;
+use crate::address::Transmit;
+use crate::component::FrameWriter;
+use crate::error::TransportError;
+use crate::id::Side;
+use crate::path::MIN_MTU;
+use crate::wire::TAG_LEN;
+use crate::wire::frame::{ApplicationClose, Authenticate, ConnectionClose, Frame};
+
+impl Connection {
+    pub(super) fn transmit_close(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        if self.closing.paths.is_empty() && self.state.wants_to_send_close() {
+            let frame = self.state.take_close_frame()?;
+            if self.keys.is_none() || self.paths.len() == 0 || !self.handshake.is_confirmed() {
+                self.handshake.write_close(&frame, &mut self.rng);
+            }
+            self.closing.paths = (0..self.paths.len()).collect();
+            self.closing.frame = Some(frame);
+        }
+        if let Some(transmit) = self.handshake.poll_fan_out(buf) {
+            return Some(transmit);
+        }
+        let frame = self.closing.frame.clone()?;
+        while let Some(index) = self.closing.paths.pop() {
+            if let Some(transmit) = self.write_close_on(index, &frame, buf) {
+                return Some(transmit);
+            }
+        }
+        None
+    }
+
+    fn write_close_on(&mut self, index: usize, frame: &CloseFrame, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let path = self.paths.at(index)?;
+        if self.side == Side::Server && !path.validation.may_send(usize::from(MIN_MTU)) {
+            return None;
+        }
+        let start = buf.len();
+        let (marks, packet_number) = self.write_header(index, buf)?;
+        let mut writer = FrameWriter::new(buf, usize::from(MIN_MTU) - HEADER_ROOM - TAG_LEN);
+        if let Some(mac) = self.control.authenticate {
+            writer.push(&Frame::Authenticate(Authenticate { mac }), None);
+        }
+        let room = writer.room();
+        writer.push(&frame.to_wire(false, room), None);
+        writer.pad_to(4);
+        let path = self.paths.at_mut(index)?;
+        self.keys.as_mut()?.seal_packet(path.id, packet_number, &marks, buf);
+        // Nobody acknowledges it any more: the packet is not remembered.
+        let size = buf.len() - start;
+        path.validation.on_sent(size);
+        Some(Transmit { tuple: path.tuple, ecn: None, size, segment_size: None })
+    }
+}
+
+impl CloseFrame {
+    /// The frame with as much of its reason as fits into `room` bytes. In Initial and
+    /// Handshake packets an application's close says nothing (RFC 9000 §10.2.3).
+    pub(super) fn to_wire(&self, early: bool, room: usize) -> Frame {
+        match self {
+            Self::Application { .. } if early => {
+                ConnectionClose::within(&TransportError::new(TransportError::APPLICATION_ERROR, ""), room)
+            }
+            Self::Application { code, reason } => ApplicationClose::within(*code, reason, room),
+            Self::Transport(error) => ConnectionClose::within(error, room),
+        }
+    }
+}
+
+/// First byte, connection ID and the longest packet number.
+const HEADER_ROOM: usize = 1 + 8 + 4;

@@ -1,0 +1,44 @@
+//! How large symbols and messages may be, so that they fit into packets.
+
+use super::Connection;
+use crate::path::MIN_MTU;
+use crate::wire::TAG_LEN;
+
+impl Connection {
+    /// Symbols of new blocks must fit every open path that is known to work, with room for
+    /// what else every packet carries now.
+    pub(super) fn update_symbol_size(&mut self) {
+        let mtu = self
+            .paths
+            .iter()
+            .filter(|path| path.validation.is_validated())
+            .map(|path| path.mtu.current())
+            .min()
+            .unwrap_or(MIN_MTU);
+        self.streams.set_symbol_size(mtu - HEADER_ROOM - TAG_LEN as u16 - SYMBOL_HEADER_ROOM - self.proof_size());
+    }
+
+    /// The largest message that fits into a packet now, if the peer takes any.
+    #[must_use]
+    pub fn max_datagram_size(&self) -> Option<usize> {
+        let limit = self.handshake.peer()?.max_datagram_frame_size;
+        if limit == 0 {
+            return None;
+        }
+        let mtu = self.paths.iter().filter(|path| path.is_usable()).map(|path| path.mtu.current()).min();
+        let room = usize::from(mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size()) - TAG_LEN;
+        Some(room.min(usize::try_from(limit).unwrap_or(usize::MAX)).saturating_sub(DATAGRAM_HEADER))
+    }
+
+    fn proof_size(&self) -> u16 {
+        if self.control.authenticate.is_some() { AUTHENTICATE_SIZE } else { 0 }
+    }
+}
+
+/// First byte, connection ID and the longest packet number.
+const HEADER_ROOM: u16 = 1 + 8 + 4;
+/// Type, stream, SBN, offset, T, ESI and block length at their usual sizes; longer ones
+/// appear after 2^30 bytes of a stream.
+const SYMBOL_HEADER_ROOM: u16 = 1 + 2 + 4 + 8 + 2 + 2 + 4;
+const DATAGRAM_HEADER: usize = 3;
+const AUTHENTICATE_SIZE: u16 = 33;
