@@ -18,7 +18,7 @@ pub(crate) use self::crypto_receive::CryptoReceive;
 pub(crate) use self::crypto_send::CryptoSend;
 pub(crate) use self::loss::is_persistent_congestion;
 pub(crate) use self::pto::Pto;
-pub(crate) use self::received::{EcnCounts, ReceivedPackets};
+pub(crate) use self::received::ReceivedPackets;
 pub(crate) use self::reordering::Reordering;
 pub(crate) use self::sent::{Acked, LossCause, Lost, SentPacket};
 pub(crate) use self::space::PacketSpace;

@@ -8,6 +8,7 @@ use super::ack_policy::{AckPolicy, Arrival};
 use super::duplicates::Duplicates;
 use super::range_set::RangeSet;
 use crate::address::Ecn;
+use crate::wire::frame::EcnCounts;
 
 /// Received packets of one packet number space. Memory is bounded: what is older than
 /// 8192 numbers counts as a duplicate, and at most 256 ranges wait to be acknowledged.
@@ -29,21 +30,6 @@ pub(crate) struct ReceivedPackets {
 struct Report {
     from: u64,
     largest: u64,
-}
-
-/// Packets received by ECN mark (RFC 9000 §19.3.2).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct EcnCounts {
-    pub(crate) ect0: u64,
-    pub(crate) ect1: u64,
-    pub(crate) ce: u64,
-}
-
-impl EcnCounts {
-    /// Whether any packet was marked.
-    pub(crate) fn any(self) -> bool {
-        self != Self::default()
-    }
 }
 
 impl ReceivedPackets {
