@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{Change, Faults, GilbertElliott, LinkConfig, MAX_DELAY, QueueLimit, Setup};
+use crate::{Change, GilbertElliott, LinkConfig, MAX_DELAY, QueueLimit, Setup};
 
 /// What is wrong with a [`Setup`].
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -107,7 +107,12 @@ fn check_link(place: &str, link: &LinkConfig) -> Result<(), SetupError> {
         Change::Queue(link.queue),
         Change::Loss(link.loss),
         Change::Bursts(link.bursts),
-        Change::Faults(link.faults),
+        Change::Reorder {
+            share: link.faults.reorder,
+            delay: link.faults.reorder_delay,
+        },
+        Change::Duplicate(link.faults.duplicate),
+        Change::Corrupt(link.faults.corrupt),
         Change::Mtu(link.mtu),
     ];
     figures.iter().try_for_each(|figure| place.change(figure))?;
@@ -132,7 +137,12 @@ impl Place<'_> {
             }
             Change::Loss(loss) => self.share("loss", loss),
             Change::Bursts(Some(bursts)) => self.bursts(&bursts),
-            Change::Faults(faults) => self.faults(&faults),
+            Change::Reorder { share, delay } => {
+                self.share("reordering", share)?;
+                self.duration("reordering delay, seconds", delay)
+            }
+            Change::Duplicate(share) => self.share("duplication", share),
+            Change::Corrupt(share) => self.share("corruption", share),
             Change::Mtu(mtu) => self.range("mtu, bytes", f64::from(mtu), 29.0, 65_563.0),
             Change::Rate(None)
             | Change::Queue(QueueLimit::Unlimited)
@@ -148,13 +158,6 @@ impl Place<'_> {
         self.share("share of leaving the bad state", bursts.leave)?;
         self.share("loss in the good state", bursts.good_loss)?;
         self.share("loss in the bad state", bursts.bad_loss)
-    }
-
-    fn faults(&self, faults: &Faults) -> Result<(), SetupError> {
-        self.share("reordering", faults.reorder)?;
-        self.share("duplication", faults.duplicate)?;
-        self.share("corruption", faults.corrupt)?;
-        self.duration("reordering delay, seconds", faults.reorder_delay)
     }
 
     fn share(&self, what: &'static str, got: f64) -> Result<(), SetupError> {

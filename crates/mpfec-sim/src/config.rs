@@ -101,8 +101,17 @@ pub enum Change {
     Loss(f64),
     /// Loss in bursts.
     Bursts(Option<GilbertElliott>),
-    /// Reordering, duplication and corruption.
-    Faults(Faults),
+    /// Which share of packets is held back, and for how long.
+    Reorder {
+        /// 0..=1.
+        share: f64,
+        /// At most [`MAX_DELAY`].
+        delay: Duration,
+    },
+    /// Share of packets that arrive twice.
+    Duplicate(f64),
+    /// Share of packets with a flipped bit.
+    Corrupt(f64),
     /// Largest packet in bytes.
     Mtu(u32),
     /// From now on everything vanishes without a word, also what waits in the queue. What
@@ -123,7 +132,12 @@ impl Change {
             Self::Queue(queue) => config.queue = queue,
             Self::Loss(loss) => config.loss = loss,
             Self::Bursts(bursts) => config.bursts = bursts,
-            Self::Faults(faults) => config.faults = faults,
+            Self::Reorder { share, delay } => {
+                config.faults.reorder = share;
+                config.faults.reorder_delay = delay;
+            }
+            Self::Duplicate(share) => config.faults.duplicate = share,
+            Self::Corrupt(share) => config.faults.corrupt = share,
             Self::Mtu(mtu) => config.mtu = mtu,
             Self::Cut | Self::Restore => {}
         }

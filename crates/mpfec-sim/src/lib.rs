@@ -31,6 +31,7 @@ mod queue;
 mod relay;
 mod rng;
 mod setup;
+mod toml;
 
 pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};
@@ -43,3 +44,4 @@ pub use self::queue::QueueLimit;
 pub use self::relay::{RelayStats, UdpRelay};
 pub use self::rng::Rng;
 pub use self::setup::{Direction, PathSetup, Setup, TimedChange};
+pub use self::toml::{MOST_BYTES, MOST_CHANGES, ParseError};

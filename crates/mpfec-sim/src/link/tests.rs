@@ -356,12 +356,12 @@ fn operation() -> impl Strategy<Value = Operation> {
         (0.0..1.0f64).prop_map(Change::Loss),
         (0.0..0.9f64, 1.0..9.0f64)
             .prop_map(|(rate, length)| Change::Bursts(Some(GilbertElliott::bursts(rate, length)))),
-        (0.0..1.0f64).prop_map(|p| Change::Faults(Faults {
-            reorder: p,
-            reorder_delay: ms(10),
-            duplicate: p,
-            corrupt: p
-        })),
+        (0.0..1.0f64).prop_map(|share| Change::Reorder {
+            share,
+            delay: ms(10)
+        }),
+        (0.0..1.0f64).prop_map(Change::Duplicate),
+        (0.0..1.0f64).prop_map(Change::Corrupt),
         Just(Change::Cut),
         Just(Change::Restore),
     ];
