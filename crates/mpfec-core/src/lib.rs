@@ -4,6 +4,9 @@ mod address;
 mod component;
 mod crypto;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod id;
 mod recovery;
 mod stream;

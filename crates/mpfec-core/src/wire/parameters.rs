@@ -39,7 +39,8 @@ pub(crate) struct TransportParameters {
     pub(crate) max_ack_delay: Duration,
     /// Largest DATAGRAM frame that is taken, with type and length; 0 for none (RFC 9221 §3).
     pub(crate) max_datagram_frame_size: u64,
-    /// Largest path ID that the peer may use.
+    /// Largest path ID that this end takes; the connection IDs that it hands out bound the
+    /// peer as well.
     pub(crate) max_path_id: u32,
     /// Connection IDs of paths 0, 1, 2 and so on, at most 16.
     pub(crate) path_connection_ids: Vec<IssuedId>,
@@ -65,7 +66,7 @@ impl Default for TransportParameters {
             initial_max_streams_uni: 0,
             max_ack_delay: Duration::from_millis(25),
             max_datagram_frame_size: 0,
-            max_path_id: 0,
+            max_path_id: u32::MAX,
             path_connection_ids: Vec::new(),
             max_block_symbols: 64,
             max_pending_blocks: 64,
