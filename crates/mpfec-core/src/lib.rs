@@ -3,14 +3,21 @@
 mod address;
 mod component;
 mod crypto;
+mod endpoint;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod id;
 mod recovery;
+mod rng;
 mod stream;
 mod wire;
 
+pub use self::crypto::{
+    ClientTls, Fingerprint, FingerprintError, Identity, IdentityError, ServerTls, TlsError,
+};
+pub use self::endpoint::{Secret, Ticket, TicketError};
 pub use self::error::TransportError;
 pub use self::id::{Dir, Side, StreamId};
+pub use self::rng::Rng;

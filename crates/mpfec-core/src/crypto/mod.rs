@@ -1,1 +1,23 @@
-//! (see the module's files)
+//! Everything that keeps a connection secret and authentic: TLS 1.3 through rustls,
+//! packet protection (RFC 9001), and what is derived from secrets of our own.
+
+mod authenticate;
+mod handshake;
+mod identity;
+mod keys;
+mod one_rtt;
+mod pin;
+mod protection;
+mod reset;
+mod retry;
+mod tls;
+
+pub(crate) use self::authenticate::{authenticate, verify_authentication};
+pub(crate) use self::handshake::{Handshake, KeyChange, Level};
+pub use self::identity::{Fingerprint, FingerprintError, Identity, IdentityError};
+pub(crate) use self::keys::Keys;
+pub(crate) use self::one_rtt::OneRttKeys;
+pub(crate) use self::protection::{OpenError, Opened};
+pub(crate) use self::reset::ResetKey;
+pub(crate) use self::retry::{retry_tag, verify_retry_tag};
+pub use self::tls::{ALPN, ClientTls, ServerTls, TlsError};
