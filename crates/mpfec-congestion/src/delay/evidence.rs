@@ -14,8 +14,8 @@ pub(super) struct Evidence {
     /// The same from deep drains, which no queue is too short for.
     deep: Count,
     high: Count,
-    /// Delay in the queue, seconds, at the last loss at high delay.
-    pub(super) high_delay: f64,
+    /// The last few hundred packets that were not sent during a drain, whatever their delay.
+    recent: Count,
     /// Mean number of losses reported together.
     burst: f64,
     baseline: f64,
@@ -49,7 +49,7 @@ impl Evidence {
             low: Count::default(),
             deep: Count::default(),
             high: Count::default(),
-            high_delay: 0.0,
+            recent: Count::default(),
             burst: 1.0,
             baseline: 0.0,
             delay_max: 0.0,
@@ -85,9 +85,9 @@ impl Evidence {
             self.learn();
         } else if !is_low {
             self.high.add(packets, losses, f64::INFINITY);
-            if lost > 0 {
-                self.high_delay = near;
-            }
+        }
+        if lesson == Lesson::None {
+            self.recent.add(packets, losses, 400.0);
         }
         if lost > 0 {
             self.burst += 0.1 * (losses - self.burst);
@@ -121,7 +121,7 @@ impl Evidence {
     /// Whether more was lost at high delay than the baseline explains:
     /// `l > e + k sqrt(2 burst e (1 + n / (n_low + 10))) + c n + 60 n / (n_low + 20)^2` with
     /// `e = p0 n`. The last term is the ignorance of a path without a baseline.
-    pub(super) fn shows_congestion(&self) -> bool {
+    fn shows_congestion(&self) -> bool {
         let Count { packets, lost } = self.high;
         if lost <= 0.0 {
             return false;
@@ -144,15 +144,35 @@ impl Evidence {
         self.shows_congestion() && self.high.lost > (0.1 * self.high.packets).max(4.0)
     }
 
-    /// Share of the packets at high delay that congestion took, 0..0.5.
-    pub(super) fn excess(&self) -> f64 {
-        (self.high.lost / self.high.packets.max(1.0) - self.baseline).clamp(0.0, 0.5)
+    /// Share of the packets that congestion takes; 0 if none shows.
+    pub(super) fn congestion(&self) -> f64 {
+        let at_high_delay = if self.shows_congestion() {
+            self.high.share() - self.baseline
+        } else {
+            0.0
+        };
+        at_high_delay.max(self.overload()).clamp(0.0, 1.0)
+    }
+
+    /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
+    /// a few packets overflows before its delay shows. It must exceed 2 % and three standard
+    /// deviations of the difference.
+    fn overload(&self) -> f64 {
+        if self.deep.packets < 24.0 || self.recent.packets < 60.0 {
+            return 0.0;
+        }
+        let clean = (self.deep.lost + 1.0) / (self.deep.packets + 2.0);
+        let excess = self.recent.share() - clean;
+        let variance = 2.0 * self.burst * clean * (1.0 - clean)
+            * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
+        if excess > 0.02 + 3.0 * variance.sqrt() { excess } else { 0.0 }
     }
 
     /// What was seen at high delay has been answered as congestion.
     pub(super) fn answer(&mut self) {
         self.verdicts.congestion += self.pending;
         self.verdicts.unknown -= self.pending.min(self.verdicts.unknown);
+        self.recent = Count::default();
         self.forget_high();
     }
 
@@ -193,6 +213,10 @@ impl Evidence {
 }
 
 impl Count {
+    fn share(&self) -> f64 {
+        self.lost / self.packets.max(1.0)
+    }
+
     fn add(&mut self, packets: f64, lost: f64, memory: f64) {
         self.packets += packets;
         self.lost += lost;

@@ -2,52 +2,67 @@
 //!
 //! A *window* in flight is by itself corrected for loss: a lost packet holds its place for a
 //! round trip like a delivered one, so `cwnd / RTT` is what arrives at the bottleneck, and
-//! sending never exceeds what was delivered plus what refills the losses.
+//! what leaves is what was delivered plus what refills the losses. The window aims at a queue
+//! of some packets (FAST TCP); loss counts only where it exceeds what the link loses without a
+//! queue (see `evidence`).
+//!
+//! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
+//! window in packets, `p0` the link's own share of loss:
+//!
+//! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets, at least a millisecond's worth, scaled by
+//!   the path's part of the connection's rate;
+//! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
+//!   packets really acknowledged per second;
+//! - pacing: `1.15 cwnd / (floor + dq)`, in start-up `2 cwnd / (floor + dq)`: with the bound
+//!   above at most 1.5 times what is delivered plus what refills the losses, and on average
+//!   no more than the window, which is clocked by acknowledgements.
 
 mod evidence;
 mod floor;
 mod round;
+mod startup;
+mod steady;
 
 use std::time::{Duration, Instant};
 
 use self::evidence::{Evidence, Lesson};
 use self::floor::Floor;
 use self::round::Round;
+use self::startup::Startup;
+use self::steady::{Drain, MIN_TARGET, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
+/// Keeps a small queue. All windows are in packets, all times in seconds.
 #[derive(Debug)]
 pub(crate) struct Delay {
     mss: f64,
-    initial_packets: f64,
+    initial_window: f64,
     mode: Mode,
-    /// Window in packets, and the one of the round before.
     window: f64,
-    prior_window: f64,
     floor: Floor,
     round: Round,
-    rounds: u64,
     evidence: Evidence,
     /// Losses reported since the last acknowledgement.
     lost: u64,
+    /// A CE mark has not been answered yet.
+    marked: bool,
     srtt: f64,
-    /// Smallest RTT of the last round above the floor, seconds.
+    /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
-    /// Packets per second that arrive at the bottleneck: delivered ones and lost ones.
+    /// Packets per second that arrive at the bottleneck, delivered or lost at random.
     rate: f64,
-    /// Packets per second delivered: maximum, fading by 3 % per round.
+    /// Packets per second delivered: maximum fading by 3 % per round, mean, newest sample.
     delivered_max: f64,
-    /// The same of the newest rate sample.
+    delivered_mean: f64,
     delivered_now: f64,
     /// Limit of the queue target after losses in a short queue.
     target_cap: f64,
-    /// Rounds during which a cut is left to take effect.
-    hold: u32,
-    /// Packets sent before this were lost while the path was silent.
-    silent: bool,
-    returned_at: Option<Instant>,
-    silent_since: Option<Instant>,
-    marked: bool,
+    /// This path's part of the connection's rate, 0.1..1.
     part: f64,
+    /// Since when probes have been unanswered.
+    silent_since: Option<Instant>,
+    /// Losses of packets sent before this belong to a silence and say nothing.
+    answered_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -56,340 +71,124 @@ enum Mode {
     Steady(Steady),
 }
 
-#[derive(Debug, Clone)]
-struct Startup {
-    rounds: u32,
-    prior_acked: f64,
-    flat: u32,
-    window_min: f64,
-    window_packets: u32,
-    window_acks: u32,
-}
-
-impl Startup {
-    fn new() -> Self {
-        Self {
-            rounds: 0,
-            prior_acked: 0.0,
-            flat: 0,
-            window_min: f64::INFINITY,
-            window_packets: 0,
-            window_acks: 0,
-        }
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Steady {
-    /// Rounds since the last drain.
-    cycle: u32,
-    cycles: u32,
-    drain: Drain,
-    mean_delay: f64,
-    low_rounds: u32,
-    acceleration: f64,
-    /// Window and queue delay when the window began to fall.
-    fall: Option<Fall>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Fall {
-    window: f64,
-    delay: f64,
-    rounds: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Drain {
-    No,
-    /// Fewer packets are let out.
-    First {
-        window: f64,
-        deep: bool,
-    },
-    Second {
-        window: f64,
-    },
-    /// What was let out during the drain is acknowledged.
-    Answered {
-        deep: bool,
-    },
-}
-
-impl Steady {
-    fn new() -> Self {
-        Self {
-            cycle: 0,
-            cycles: 0,
-            drain: Drain::No,
-            mean_delay: 0.0,
-            low_rounds: 0,
-            acceleration: 1.0,
-            fall: None,
-        }
-    }
-}
-
 impl Delay {
     pub(crate) fn new(mss: u16, initial_window_packets: u64) -> Self {
-        let initial_packets = initial_window_packets.clamp(MIN_WINDOW as u64, 10_000) as f64;
+        let window = initial_window_packets.clamp(MIN_WINDOW as u64, 10_000) as f64;
         Self {
             mss: f64::from(mss.max(1)),
-            initial_packets,
-            mode: Mode::Startup(Startup::new()),
-            window: initial_packets,
-            prior_window: initial_packets,
+            initial_window: window,
+            mode: Mode::Startup(Startup::new(window)),
+            window,
             floor: Floor::default(),
             round: Round::new(),
-            rounds: 0,
             evidence: Evidence::new(),
             lost: 0,
+            marked: false,
             srtt: 0.0,
             queue_delay: 0.0,
             rate: 0.0,
             delivered_max: 0.0,
+            delivered_mean: 0.0,
             delivered_now: 0.0,
             target_cap: f64::INFINITY,
-            hold: 0,
-            silent: false,
-            returned_at: None,
-            silent_since: None,
-            marked: false,
             part: 1.0,
+            silent_since: None,
+            answered_at: None,
         }
     }
 
-    fn effective_window(&self) -> f64 {
-        let window = match &self.mode {
-            Mode::Steady(Steady {
-                drain: Drain::First { window, .. } | Drain::Second { window },
-                ..
-            }) => window.min(self.window),
-            _ => self.window,
-        };
-        window.max(self.least_window())
+    fn floor_seconds(&self) -> f64 {
+        self.floor.get().unwrap_or(self.srtt)
     }
 
-    /// No window below what arrives within a millisecond, up to 64 packets.
+    fn set_floor(&mut self, rtt: f64) {
+        self.floor.restart(Duration::try_from_secs_f64(rtt).ok());
+        self.queue_delay = 0.0;
+    }
+
+    /// The window, or what a drain leaves of it.
+    fn effective_window(&self) -> f64 {
+        let drained = match &self.mode {
+            Mode::Steady(steady) => steady.drain.window(),
+            Mode::Startup(_) => None,
+        };
+        drained.map_or(self.window, |limit| limit.min(self.window)).max(self.least_window())
+    }
+
+    fn window_bytes(&self) -> u64 {
+        (self.effective_window() * self.mss) as u64
+    }
+
+    /// What arrives within a millisecond, 4..64 packets: below that, the noise of the hosts'
+    /// schedulers would starve the path.
     fn least_window(&self) -> f64 {
-        (self.delivered_max * 0.001).clamp(MIN_WINDOW, 64.0)
+        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, 64.0)
     }
 
     /// Packets to keep in the queue.
     fn target(&self) -> f64 {
-        let total = self.window / self.part;
-        let root = total.sqrt();
+        let root = (self.window / self.part).sqrt();
         let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
-        // A millisecond's worth drowns in the noise of the hosts.
-        target.max(self.rate * 0.001).min(self.target_cap).max(2.0)
+        target.max(self.rate * HOST_NOISE).min(self.target_cap).max(MIN_TARGET)
     }
 
-    fn startup_on_ack(
-        &mut self,
-        ack: &Ack<'_>,
-        (rtt, floor): (f64, f64),
-        lost: u64,
-        may_grow: bool,
-    ) {
-        let rtt_so_far = self.round.rtt_min;
-        let packet_time = 1.0 / self.rate.max(1.0);
-        let Mode::Startup(startup) = &mut self.mode else {
-            return;
-        };
-        if may_grow {
-            self.window += f64::from(ack.packets) + lost as f64;
-        }
-        let rise = (floor / 8.0)
-            .clamp(0.002, 0.016)
-            .max(2.0 * packet_time.min(0.02));
-        startup.window_min = startup.window_min.min(rtt);
-        startup.window_packets += ack.packets;
-        startup.window_acks += 1;
-        let mut risen = 0.0;
-        if startup.window_packets >= 8 && startup.window_acks >= 3 {
-            risen = startup.window_min - floor;
-            startup.window_min = f64::INFINITY;
-            startup.window_packets = 0;
-            startup.window_acks = 0;
-        } else if self.window < 32.0 && rtt_so_far.is_finite() {
-            risen = rtt_so_far - floor;
-        }
-        let overshot = startup.rounds > 2 && self.window > 16.0 * (startup.prior_acked + 4.0);
-        let congested = lost > 0
-            && rtt - floor > 0.5 * self.evidence.delay_max()
-            && self.evidence.shows_clear_congestion();
-        if risen > rise || overshot || congested {
-            self.leave_startup(rtt, floor);
+    /// What the packets acknowledged now may teach about the link's own loss.
+    fn lesson(&self) -> Lesson {
+        match &self.mode {
+            Mode::Startup(_) => Lesson::Drained,
+            Mode::Steady(steady) => match steady.drain {
+                Drain::Answered { deep: true } => Lesson::DeeplyDrained,
+                Drain::Answered { deep: false } | Drain::Second { .. } => Lesson::Drained,
+                Drain::First { .. } | Drain::No => Lesson::None,
+            },
         }
     }
 
-    fn leave_startup(&mut self, rtt: f64, floor: f64) {
-        let delivered = self.delivered_now.max(self.delivered_max);
-        let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));
-        self.window = (self.window * floor / rtt)
-            .min(needed.max(MIN_WINDOW))
-            .max(MIN_WINDOW);
-        self.prior_window = self.window;
-        self.mode = Mode::Steady(Steady::new());
-        self.hold = 2;
-        self.evidence.forget_high();
-    }
-
-    fn startup_on_round(&mut self, round: &Round, floor: f64, limited: bool) {
-        let Mode::Startup(startup) = &mut self.mode else {
-            return;
-        };
-        if !limited {
-            return;
-        }
-        startup.rounds += 1;
-        if startup.rounds > 2 {
-            startup.flat = if round.acked < 1.3 * startup.prior_acked {
-                startup.flat + 1
-            } else {
-                0
-            };
-            if startup.flat >= if round.acked > 60.0 { 1 } else { 3 } {
-                return self.leave_startup(round.rtt_min.min(60.0), floor);
-            }
-        }
-        startup.prior_acked = round.acked;
-    }
-
-    fn on_round(&mut self, round: &Round, length: f64, floor: f64) {
-        self.rounds += 1;
-        let window = self.effective_window();
-        let limited = !round.app_limited || round.in_flight_max > 0.75 * window;
+    fn on_round(&mut self, round: &Round, length: f64) {
+        let limited = !round.app_limited || round.in_flight_max > 0.75 * self.effective_window();
+        let floor = self.floor_seconds();
         let length = length.max(0.7 * floor);
         let p0 = self.evidence.baseline();
-        let counted = round.acked + round.lost.min(1.5 * p0 * (round.acked + round.lost) + 1.0);
-        let rate = counted / length;
+        let explained = round.lost.min(1.5 * p0 * (round.acked + round.lost) + 1.0);
+        let rate = (round.acked + explained) / length;
+        let delivered = round.acked / length;
+        // Rounds that the application limited show no limit of the path.
         if limited || rate > self.rate {
-            self.rate = if self.rate == 0.0 {
-                rate
-            } else {
-                self.rate + 0.3 * (rate - self.rate)
-            };
+            self.rate = approach(self.rate, rate);
+            self.delivered_mean = approach(self.delivered_mean, delivered);
         }
         let fading = if limited { 0.97 } else { 1.0 };
-        self.delivered_max = (self.delivered_max * fading).max(round.acked / length);
+        self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = (round.rtt_min - floor).max(0.0);
-        if let Mode::Startup(_) = self.mode {
-            self.startup_on_round(round, floor, limited);
-        } else {
-            self.steady_on_round(floor, limited);
+        match &self.mode {
+            Mode::Startup(_) => self.startup_on_round(round, limited),
+            Mode::Steady(_) => self.steady_on_round(round, limited),
         }
         self.evidence.on_round();
         self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
     }
 
-    fn steady_on_round(&mut self, floor: f64, limited: bool) {
-        let target = self.target();
-        let dq = self.queue_delay;
-        let shrink = floor / (floor + dq);
-        let p0 = self.evidence.baseline();
-        if self.hold > 0 {
-            self.evidence.forget_high();
-            self.hold -= 1;
-            return self.bound(target);
+    /// The first answer after a silence: goes on as before it.
+    fn on_answer(&mut self, now: Instant) {
+        let Some(since) = self.silent_since.take() else { return };
+        self.answered_at = Some(now);
+        self.round = Round::new();
+        self.evidence.on_unexplained(std::mem::take(&mut self.lost));
+        if now.saturating_duration_since(since) > FORGETS {
+            self.window = self.window.min(self.initial_window);
+            self.floor.restart(None);
+            self.mode = Mode::Startup(Startup::new(self.window));
+        } else if let Mode::Steady(steady) = &mut self.mode {
+            steady.drain = Drain::No;
         }
-        if self.marked || self.evidence.shows_congestion() {
-            self.marked = false;
-            self.target_cap = (target / 2.0).max(2.0);
-            self.window *= shrink * (1.0 - self.evidence.excess());
-            self.prior_window = self.window;
-            self.evidence.answer();
-            self.hold = 2;
-            if let Mode::Steady(steady) = &mut self.mode {
-                steady.low_rounds = 0;
-                steady.acceleration = 1.0;
-            }
-            return self.bound(target);
-        }
-        self.target_cap *= 1.003;
-        let Mode::Steady(steady) = &mut self.mode else {
-            return;
+    }
+
+    fn set_part(&mut self, group: &Group<'_>) {
+        let total: f64 = group.subflows.iter().map(|subflow| subflow.delivery_rate as f64).sum();
+        self.part = match group.subflows.get(group.me) {
+            Some(own) if total > 0.0 => (own.delivery_rate as f64 / total).clamp(0.1, 1.0),
+            _ => 1.0,
         };
-        match steady.drain {
-            Drain::No => {}
-            Drain::First { deep: true, .. } => {
-                steady.drain = Drain::Answered { deep: true };
-                return self.bound(target);
-            }
-            Drain::First {
-                window,
-                deep: false,
-            } => {
-                steady.drain = Drain::Second { window };
-                return self.bound(target);
-            }
-            Drain::Second { .. } => {
-                steady.drain = Drain::Answered { deep: false };
-                return self.bound(target);
-            }
-            Drain::Answered { .. } => {
-                steady.drain = Drain::No;
-                self.prior_window = self.window;
-                return self.bound(target);
-            }
-        }
-        if !limited {
-            return;
-        }
-        steady.cycle += 1;
-        let wanted = self.prior_window * shrink + target;
-        self.prior_window = self.window;
-        if dq * self.rate < 0.25 * target.min(8.0) {
-            steady.low_rounds += 1;
-        } else {
-            steady.low_rounds = 0;
-            steady.acceleration = 1.0;
-        }
-        if steady.low_rounds > 4 {
-            steady.acceleration = (steady.acceleration * 1.1).min(1.5);
-            self.window *= steady.acceleration;
-        }
-        let step = 0.5 * (wanted - self.window);
-        self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
-        let bound = 1.3 * self.delivered_max * floor / (1.0 - p0.min(0.6)) + 2.0 * target;
-        self.window = self.window.min(bound);
-        let joins = steady.cycle >= 4
-            && dq < 0.5 * steady.mean_delay
-            && steady.mean_delay * self.rate > 4.0;
-        steady.mean_delay += 0.3 * (dq - steady.mean_delay);
-        if steady.cycle >= 8 || joins {
-            steady.cycle = 0;
-            steady.cycles += 1;
-            let deep = steady.cycles.is_multiple_of(8) && p0 > 0.03;
-            let mut window = self.window * shrink - 1.0;
-            if deep {
-                window = window.min(self.delivered_max * floor);
-            }
-            steady.drain = Drain::First {
-                window: window.max(3.0),
-                deep,
-            };
-        }
-        self.bound(target);
-    }
-
-    /// Little's law: no more than 1.3 times what is delivered and what refills the losses.
-    fn bound(&mut self, _target: f64) {
-        let p0 = self.evidence.baseline().min(0.6);
-        self.window = self
-            .window
-            .min(1.3 * self.delivered_max * self.srtt / (1.0 - p0) + 6.0);
-    }
-
-    fn lesson(&self) -> Lesson {
-        match &self.mode {
-            Mode::Startup(_) => Lesson::DeeplyDrained,
-            Mode::Steady(steady) => match steady.drain {
-                Drain::Answered { deep: true } => Lesson::DeeplyDrained,
-                Drain::Answered { deep: false } | Drain::Second { .. } => Lesson::Drained,
-                _ => Lesson::None,
-            },
-        }
     }
 }
 
@@ -399,61 +198,74 @@ impl CongestionController for Delay {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let latest = ack.rtt.latest();
-        self.floor.on_sample(ack.now, latest, ack.rtt.smoothed());
-        let Some(floor) = self.floor.get() else {
-            return;
-        };
-        self.srtt = ack.rtt.smoothed().as_secs_f64();
-        let rtt = latest.as_secs_f64();
+        self.on_answer(ack.now);
+        let (latest, smoothed) = (ack.rtt.latest(), ack.rtt.smoothed());
+        self.floor.on_sample(ack.now, latest, smoothed);
+        self.srtt = smoothed.as_secs_f64();
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
+        let (rtt, floor) = (latest.as_secs_f64(), self.floor_seconds());
         let lost = std::mem::take(&mut self.lost);
-        let times = (rtt, floor, 1.0 / self.rate.max(1.0));
-        self.evidence
-            .on_ack(times, f64::from(ack.packets), lost, self.lesson());
-        self.round.on_ack(ack, latest);
-        self.round.lost += lost as f64;
-        let may_grow = ack.fills(self.cwnd());
-        self.startup_on_ack(ack, (rtt, floor), lost, may_grow);
+        let packet_time = 1.0 / self.rate.max(1.0);
+        let lesson = self.lesson();
+        self.evidence.on_ack((rtt, floor, packet_time), f64::from(ack.packets), lost, lesson);
+        self.round.on_ack(ack, latest, lost);
+        if let Mode::Startup(_) = self.mode {
+            self.startup_on_ack(ack, rtt, lost);
+        }
         if let Some((round, length)) = self.round.finish(ack) {
-            self.on_round(&round, length, floor);
+            self.set_part(&ack.group);
+            self.on_round(&round, length);
         }
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent<'_>) {
+        let packets = u64::from(event.packets);
         if event.ecn {
-            self.evidence.on_marked(u64::from(event.packets));
+            self.evidence.on_marked(packets);
             self.marked = true;
-            return;
+        } else if self.answered_at.is_some_and(|at| event.sent_at < at) {
+            self.evidence.on_unexplained(packets);
+        } else {
+            self.lost += packets;
         }
-        self.lost += u64::from(event.packets);
     }
 
     fn on_timeout(&mut self, now: Instant, _count: u32) {
+        // Probe timers back off by themselves; the window is kept for the path's return.
         self.silent_since.get_or_insert(now);
-        self.silent = true;
     }
 
     fn on_return(&mut self, now: Instant) {
-        self.returned_at = Some(now);
+        self.on_answer(now);
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window = MIN_WINDOW;
-        self.mode = Mode::Startup(Startup::new());
+        self.mode = Mode::Startup(Startup::new(self.window));
         self.floor.restart(None);
+        self.evidence.forget_delays();
+        self.round = Round::new();
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {
         let mss = f64::from(mtu.max(1));
-        self.window = (self.window * self.mss / mss).max(MIN_WINDOW);
+        let scale = self.mss / mss;
         self.mss = mss;
+        for packets in [
+            &mut self.rate,
+            &mut self.delivered_max,
+            &mut self.delivered_mean,
+            &mut self.delivered_now,
+        ] {
+            *packets *= scale;
+        }
+        self.window = (self.window * scale).clamp(MIN_WINDOW, MAX_WINDOW);
     }
 
     fn cwnd(&self) -> u64 {
-        (self.effective_window() * self.mss) as u64
+        self.window_bytes()
     }
 
     fn ssthresh(&self) -> Option<u64> {
@@ -461,22 +273,20 @@ impl CongestionController for Delay {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let floor = self.floor.get()?;
-        let rtt = floor + self.queue_delay;
+        let rtt = self.floor.get()? + self.queue_delay;
         let gain = match self.mode {
             Mode::Startup(_) => 2.0,
             Mode::Steady(_) => 1.15,
         };
+        // Timers are no finer than such a round trip: the window alone does better.
+        let gain = if rtt < 2.0 * HOST_NOISE { 4.0 * gain } else { gain };
         Some((gain * self.effective_window() * self.mss / rtt) as u64)
     }
 
     fn state(&self) -> &'static str {
         match &self.mode {
             Mode::Startup(_) => "startup",
-            Mode::Steady(Steady {
-                drain: Drain::First { .. } | Drain::Second { .. },
-                ..
-            }) => "drain",
+            Mode::Steady(steady) if steady.drain.window().is_some() => "drain",
             Mode::Steady(_) => "steady",
         }
     }
@@ -486,5 +296,15 @@ impl CongestionController for Delay {
     }
 }
 
+/// Moves a mean by 30 % towards a new value; the first value is taken as it is.
+fn approach(mean: f64, value: f64) -> f64 {
+    if mean == 0.0 { value } else { mean + 0.3 * (value - mean) }
+}
+
 const MIN_WINDOW: f64 = 4.0;
+/// More packets than any path holds.
 const MAX_WINDOW: f64 = 4e6;
+/// Delays below this many seconds come from the hosts, not from the path.
+const HOST_NOISE: f64 = 0.001;
+/// After a silence this long, what was known of the path is worth nothing.
+const FORGETS: Duration = Duration::from_secs(60);

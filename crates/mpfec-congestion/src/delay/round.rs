@@ -32,9 +32,10 @@ impl Round {
         }
     }
 
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rtt: Duration) {
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rtt: Duration, lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
+        self.lost += lost as f64;
         self.rtt_min = self.rtt_min.min(rtt.as_secs_f64());
         self.app_limited |= ack.app_limited;
     }

@@ -208,6 +208,7 @@ struct World {
     receiver: Receiver,
     sender: Sender,
     next_wake: u64,
+    lt: u64,
     report: Report,
 }
 
@@ -242,6 +243,7 @@ impl World {
             receiver: Receiver::default(),
             sender,
             next_wake: u64::MAX,
+            lt: 0,
             report: Report::default(),
             scene,
         }
@@ -295,8 +297,8 @@ impl World {
                 }
                 Event::Ack { packets, delay } => {
                     let now = self.start + Duration::from_nanos(time);
-                    self.sender
-                        .on_ack(now, &packets, Duration::from_nanos(delay));
+                    self.sender.on_ack(now, &packets, Duration::from_nanos(delay));
+                    self.trace(time);
                     self.send();
                 }
                 Event::Wake => {
@@ -306,6 +308,15 @@ impl World {
                     self.send();
                 }
             }
+        }
+    }
+
+    fn trace(&mut self, time: u64) {
+        let Ok(t) = std::env::var("TRACE") else { return };
+        let step = time / 1_000_000 / t.parse::<u64>().unwrap();
+        if step != self.lt {
+            self.lt = step;
+            eprintln!("{:.3} q={:.1}ms fl={} {}", time as f64 / 1e9, self.last_departure.saturating_sub(time) as f64 / 1e6, self.sender.in_flight / PACKET, format!("{:?}", self.sender.controller).replace("Delay {", ""));
         }
     }
 

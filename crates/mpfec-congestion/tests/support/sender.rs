@@ -35,7 +35,7 @@ pub struct Sender {
     /// Number of the first packet of `packets`.
     first: u64,
     largest_acked: Option<u64>,
-    in_flight: u64,
+    pub in_flight: u64,
     last_sent: Instant,
     last_heard: Instant,
     pto_count: u32,
@@ -164,7 +164,7 @@ impl Sender {
         if self.sibling {
             return Some(oldest.at.max(self.last_heard) + self.pto());
         }
-        Some(self.last_sent.max(self.last_heard) + self.pto() * (1 << self.pto_count.min(6)))
+        Some(self.last_sent.max(self.last_heard) + (self.pto() * (1 << self.pto_count.min(6))).min(Duration::from_secs(1).max(self.pto())))
     }
 
     pub fn on_timers(&mut self, now: Instant) {

@@ -1,0 +1,102 @@
+//! Start-up: doubles the window every round until a queue or a plateau shows.
+
+use super::steady::Steady;
+use super::{Delay, MIN_WINDOW, Mode};
+use crate::Ack;
+use crate::delay::round::Round;
+
+/// What start-up has seen so far.
+#[derive(Debug, Clone)]
+pub(super) struct Startup {
+    rounds: u32,
+    /// Window when the round began: it at most doubles in one.
+    window_before: f64,
+    acked_before: f64,
+    /// Rounds in a row in which hardly more was acknowledged than in the one before.
+    flat: u32,
+    /// Smallest RTT of the last few acknowledgements, seconds.
+    recent_min: f64,
+    recent_packets: u32,
+    recent_acks: u32,
+}
+
+impl Startup {
+    pub(super) fn new(window: f64) -> Self {
+        Self {
+            rounds: 0,
+            window_before: window,
+            acked_before: 0.0,
+            flat: 0,
+            recent_min: f64::INFINITY,
+            recent_packets: 0,
+            recent_acks: 0,
+        }
+    }
+}
+
+impl Delay {
+    /// One packet more per packet accounted for. Over when the smallest RTT of some
+    /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
+    /// packet times, or when loss leaves no doubt.
+    pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, rtt: f64, lost: u64) {
+        let (floor, round_min) = (self.floor_seconds(), self.round.rtt_min);
+        let packet_time = 1.0 / self.rate.max(1.0);
+        let may_grow = ack.fills(self.window_bytes());
+        let Mode::Startup(startup) = &mut self.mode else { return };
+        if may_grow {
+            let grown = self.window + f64::from(ack.packets) + lost as f64;
+            self.window = grown.min(2.0 * startup.window_before).max(self.window);
+        }
+        startup.recent_min = startup.recent_min.min(rtt);
+        startup.recent_packets = startup.recent_packets.saturating_add(ack.packets);
+        startup.recent_acks = startup.recent_acks.saturating_add(1);
+        let mut risen = 0.0;
+        if startup.recent_packets >= 8 && startup.recent_acks >= 3 {
+            risen = startup.recent_min - floor;
+            startup.recent_min = f64::INFINITY;
+            startup.recent_packets = 0;
+            startup.recent_acks = 0;
+        } else if self.window < 32.0 && round_min.is_finite() {
+            risen = round_min - floor;
+        }
+        let limit = (floor / 8.0).clamp(0.002, 0.016).max(2.0 * packet_time.min(0.02));
+        let congested = lost > 0
+            && rtt - floor > 0.5 * self.evidence.delay_max()
+            && self.evidence.shows_clear_congestion();
+        if risen > limit || congested {
+            self.leave_startup(rtt);
+        }
+    }
+
+    /// Over as well when the rate of acknowledgements stops growing: once for many packets,
+    /// three times for few.
+    pub(super) fn startup_on_round(&mut self, round: &Round, limited: bool) {
+        let Mode::Startup(startup) = &mut self.mode else { return };
+        startup.window_before = self.window;
+        if !limited {
+            return;
+        }
+        startup.rounds += 1;
+        if startup.rounds > 2 {
+            let is_flat = round.acked < 1.3 * startup.acked_before;
+            startup.flat = if is_flat { startup.flat + 1 } else { 0 };
+            let enough = if round.acked > 60.0 { 1 } else { 3 };
+            if startup.flat >= enough {
+                return self.leave_startup(round.rtt_min);
+            }
+        }
+        startup.acked_before = round.acked;
+    }
+
+    /// What is in the queue is given back; no more than 1.1 times what is delivered, and what
+    /// refills the losses, stays.
+    fn leave_startup(&mut self, rtt: f64) {
+        let floor = self.floor_seconds();
+        let delivered = self.delivered_now.max(self.delivered_max);
+        let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));
+        let drained = self.window * floor / rtt.max(floor);
+        self.window = drained.min(needed).max(MIN_WINDOW);
+        self.mode = Mode::Steady(Steady::new(self.window));
+        self.evidence.forget_high();
+    }
+}
