@@ -172,6 +172,11 @@ impl Evidence {
     pub(super) fn answer(&mut self) {
         self.verdicts.congestion += self.pending;
         self.verdicts.unknown -= self.pending.min(self.verdicts.unknown);
+        self.forget_recent();
+    }
+
+    /// Nothing seen so far but the baseline counts.
+    pub(super) fn forget_recent(&mut self) {
         self.recent = Count::default();
         self.forget_high();
     }

@@ -88,12 +88,16 @@ impl Delay {
         startup.acked_before = round.acked;
     }
 
-    /// What is in the queue is given back; no more than 1.1 times what is delivered, and what
-    /// refills the losses, stays.
+    /// What is in the queue is given back. No more stays than 1.1 times what is delivered and
+    /// what refills the losses, or the middle between the window that made no queue and the
+    /// one that did: on long paths the rate measured is that of a round ago.
     fn leave_startup(&mut self, rtt: f64) {
         let floor = self.floor_seconds();
+        let Mode::Startup(startup) = &self.mode else { return };
+        let middle = (startup.window_before * self.window).sqrt();
         let delivered = self.delivered_now.max(self.delivered_max);
         let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));
+        let needed = needed.max(middle);
         let drained = self.window * floor / rtt.max(floor);
         self.window = drained.min(needed).max(MIN_WINDOW);
         self.mode = Mode::Steady(Steady::new(self.window));

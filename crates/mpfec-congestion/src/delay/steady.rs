@@ -76,33 +76,37 @@ impl Delay {
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
         let excess = self.evidence.congestion();
+        let drained = self.delivered_mean * floor;
         let Mode::Steady(steady) = &mut self.mode else { return };
         if steady.hold > 0 {
             steady.hold -= 1;
-            self.evidence.forget_high();
+            self.evidence.forget_recent();
         } else if self.marked || excess > 0.0 {
+            // What the answer leaves in flight shows what the link loses without a queue, so a
+            // verdict that was wrong is not given twice.
             steady.hold = 2;
+            steady.drain = Drain::First { window: drained.max(3.0), deep: true };
+            steady.cycle = 0;
             steady.low_rounds = 0;
             steady.fresh = false;
             steady.acceleration = 1.0;
-            steady.drain = Drain::No;
             self.window *= shrink * (1.0 - excess.min(0.5));
             steady.prior_window = self.window;
             self.target_cap = (target / 2.0).max(MIN_TARGET);
             self.marked = false;
             self.evidence.answer();
-        } else {
-            self.target_cap *= 1.003;
-            match steady.drain {
-                Drain::No if limited => self.follow(round, target, shrink),
-                Drain::No => {}
-                Drain::First { window, deep: false } => steady.drain = Drain::Second { window },
-                Drain::First { deep: true, .. } => steady.drain = Drain::Answered { deep: true },
-                Drain::Second { .. } => steady.drain = Drain::Answered { deep: false },
-                Drain::Answered { .. } => {
-                    steady.drain = Drain::No;
-                    steady.prior_window = self.window;
-                }
+            return;
+        }
+        self.target_cap *= 1.003;
+        match steady.drain {
+            Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
+            Drain::No => {}
+            Drain::First { window, deep: false } => steady.drain = Drain::Second { window },
+            Drain::First { deep: true, .. } => steady.drain = Drain::Answered { deep: true },
+            Drain::Second { .. } => steady.drain = Drain::Answered { deep: false },
+            Drain::Answered { .. } => {
+                steady.drain = Drain::No;
+                steady.prior_window = self.window;
             }
         }
         // Little's law: what is delivered, what refills the losses, and 30 % to grow.
@@ -132,8 +136,10 @@ impl Delay {
             steady.acceleration = (steady.acceleration * gain).min(1.5);
             self.window *= steady.acceleration;
         }
-        let step = 0.5 * (wanted - self.window);
-        self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
+        if !steady.fresh {
+            let step = 0.5 * (wanted - self.window);
+            self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
+        }
         self.window = self.window.min(1.3 * arrives * floor + 2.0 * target).max(MIN_WINDOW);
         if self.is_longer_path(target) {
             return self.restart(round.rtt_min);
