@@ -5,6 +5,7 @@ use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
 use crate::scheduler::{Assignment, Scheduler};
 use crate::view::{BlockView, MAX_PATHS, PathView, View};
+use crate::worth::adds_throughput;
 
 /// Gives virtual packets to the path of least expected arriving time until it is the asking
 /// path's turn; each is filled from the first blocks that are not yet complete but for a
@@ -75,6 +76,7 @@ impl Fmtcp {
                     &self.losses,
                     state,
                     &state.in_flight,
+                    state.unsent,
                     slot,
                     view,
                 );
@@ -113,16 +115,26 @@ impl Fmtcp {
             // Repair follows a closed block's source symbols at once.
             let unlimited =
                 view.has_repair && block.closed && !(block.unsent > 0 && view.window_closed);
+            let mut unsent = block.unsent;
             let mut left = if unlimited { u32::MAX } else { most };
             while left > 0 {
                 let slot = view.paths[window.path].slot;
-                let need =
-                    need(&mut self.memo, &self.losses, block, &flights, slot, view).min(left);
+                let need = need(
+                    &mut self.memo,
+                    &self.losses,
+                    block,
+                    &flights,
+                    unsent,
+                    slot,
+                    view,
+                )
+                .min(left);
                 if need == 0 {
                     break;
                 }
                 let taken = need.min(window.symbols);
                 left -= taken;
+                unsent = unsent.saturating_sub(taken);
                 window.symbols -= taken;
                 if let Some(flight) = flights.get_mut(slot) {
                     *flight = flight.saturating_add(taken.min(u32::from(u16::MAX)) as u16);
@@ -138,7 +150,7 @@ impl Fmtcp {
                 }
             }
         }
-        if steps.is_empty() && view.writer_blocked {
+        if steps.is_empty() && view.writer_blocked && adds_throughput(path, window_of(view), view) {
             steps.extend(youngest_unsent(view).map(|block| (block, view.blocks[block].unsent)));
         }
     }
@@ -200,16 +212,19 @@ fn need(
     losses: &LossClasses,
     block: &BlockView,
     flights: &[u16; MAX_PATHS],
+    unsent: u32,
     slot: usize,
     view: &View<'_>,
 ) -> u32 {
-    let missing = block.source_symbols.saturating_sub(block.held);
+    let lacking = block.source_symbols.saturating_sub(block.held);
     let target = if block.closed && view.has_repair {
         Target::FMTCP
     } else {
         Target::FEEDBACK
     };
-    memo.further(missing, flights, losses, slot, target)
+    // Source symbols are always sent: they can be read before the block decodes.
+    memo.further(lacking, flights, losses, slot, target)
+        .max(unsent)
 }
 
 /// The windows of other paths that are expected to arrive before a packet of `paths[path]`,
@@ -258,6 +273,14 @@ fn earlier_windows(path: usize, view: &View<'_>) -> Vec<Window> {
     }
     windows.sort_by(|a, b| a.arrives.total_cmp(&b.arrives).then(a.path.cmp(&b.path)));
     windows
+}
+
+/// Symbols of all blocks: what flow control and the send buffer let in.
+fn window_of(view: &View<'_>) -> u64 {
+    view.blocks
+        .iter()
+        .map(|block| u64::from(block.source_symbols))
+        .sum()
 }
 
 /// `w_f`: full symbols that the window has room for.

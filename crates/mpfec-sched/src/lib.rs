@@ -19,6 +19,7 @@ mod memo;
 mod offer;
 mod scheduler;
 mod view;
+mod worth;
 
 pub use earliest::EarliestArrival;
 pub use fmtcp::Fmtcp;

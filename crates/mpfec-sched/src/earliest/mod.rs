@@ -18,6 +18,7 @@ use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
 use crate::scheduler::{Assignment, Scheduler, SymbolKind};
 use crate::view::{BlockView, MAX_PATHS, View};
+use crate::worth::adds_throughput;
 
 use ledger::{Idle, Ledger};
 use source_rate::SourceRate;
@@ -46,6 +47,10 @@ struct Seen {
     unsent: u64,
     /// No block before this one needs a symbol on feedback alone.
     cursor: usize,
+    /// A block that holds back delivery misses repairs: it is protected whatever it takes.
+    has_lost_again: bool,
+    /// Symbols of all blocks: what flow control and the send buffer let in.
+    window: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,17 +98,16 @@ impl EarliestArrival {
         if seen.version == Some(view.version) && seen.live == live {
             return;
         }
-        let unsent = view
-            .blocks
-            .iter()
-            .map(|block| u64::from(block.unsent))
-            .sum();
         *seen = Seen {
             version: Some(view.version),
             live,
-            unsent,
-            cursor: 0,
+            ..Seen::default()
         };
+        for block in view.blocks {
+            seen.unsent += u64::from(block.unsent);
+            seen.window += u64::from(block.source_symbols);
+            seen.has_lost_again |= block.head && lost_again(block, view);
+        }
         self.losses.refresh(view.paths);
     }
 
@@ -122,6 +126,14 @@ impl EarliestArrival {
             || self.seen.unsent as f64 >= outlook.rate * (outlook.spread + BULK_TIME) + BULK_SYMBOLS
     }
 
+    /// Whether a path that others make dispensable for what there is takes data all the same.
+    fn must_not_idle(&self, path: usize, bulk: bool, outlook: &Outlook, view: &View<'_>) -> bool {
+        if bulk {
+            return adds_throughput(path, self.seen.window, view);
+        }
+        outlook.is_needed(self.rate.get(view.now))
+    }
+
     /// Gives the slot to the first block, in delivery order, that needs more symbols than the
     /// other paths deliver before one sent here arrives.
     fn walk(
@@ -137,7 +149,8 @@ impl EarliestArrival {
             Mode::Busy => outlook.protection(self.ledger.exponent(slot), view),
             Mode::Spare => [Target::SPARE; MAX_PATHS],
         };
-        let ahead = protection.iter().any(|&target| target > Target::FEEDBACK);
+        let ahead =
+            self.seen.has_lost_again || protection.iter().any(|&target| target > Target::FEEDBACK);
         let start = if ahead { 0 } else { self.seen.cursor };
         let mut left = outlook.supply;
         let mut first_need = None;
@@ -146,7 +159,8 @@ impl EarliestArrival {
             let flights = self.flights(block);
             let flying: u32 = flights.iter().map(|&n| u32::from(n)).sum();
             let lacking = block.source_symbols.saturating_sub(block.held);
-            let missing = lacking.saturating_sub(flying);
+            // Source symbols are always sent: they can be read before the block decodes.
+            let missing = lacking.saturating_sub(flying).max(block.unsent);
             let complete = block.closed && block.unsent == 0 && view.has_repair;
             if missing == 0 && !(complete && ahead) {
                 continue;
@@ -168,7 +182,7 @@ impl EarliestArrival {
                     Mode::Spare => Target::SPARE,
                     Mode::Busy => worst_of(&protection, &flights),
                 };
-                if block.head && missing > 0 && lost_again(block, view) {
+                if block.head && self.seen.has_lost_again && lost_again(block, view) {
                     target = target.max(Target::REPEATED);
                 }
                 self.memo
@@ -237,7 +251,8 @@ impl Scheduler for EarliestArrival {
 
         let mut mode = Mode::Busy;
         let mut found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
-        if found.is_none() && (bulk || outlook.is_needed(self.rate.get(view.now))) {
+        if found.is_none() && self.seen.unsent > 0 && self.must_not_idle(path, bulk, &outlook, view)
+        {
             found = self.youngest(budget, view);
         }
         if found.is_none() && view.has_repair {
@@ -319,7 +334,8 @@ fn lost_again(block: &BlockView, view: &View<'_>) -> bool {
         .map(|(_, path)| path.srtt)
         .max()
         .unwrap_or(Duration::ZERO);
-    block.repairs_sent() > 0 && view.now.saturating_duration_since(first_sent) > slowest * 3 / 2
+    let repaired = block.closed && block.unsent == 0 && block.repairs_sent() > 0;
+    repaired && view.now.saturating_duration_since(first_sent) > slowest * 3 / 2
 }
 
 /// Data for this long beyond the delay spread are bulk, in seconds.
