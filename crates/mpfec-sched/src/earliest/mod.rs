@@ -9,7 +9,7 @@
 //! so in busy slots later.
 
 mod ledger;
-mod source_rate;
+mod load;
 mod supply;
 
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::view::{BlockView, MAX_PATHS, View};
 use crate::worth::adds_throughput;
 
 use ledger::{Idle, Ledger};
-use source_rate::SourceRate;
+use load::Load;
 use supply::Outlook;
 
 /// Symbols go where they arrive when they are needed.
@@ -30,8 +30,8 @@ pub struct EarliestArrival {
     memo: Memo,
     losses: LossClasses,
     ledger: Ledger,
-    /// Source symbols sent per second, lately.
-    rate: SourceRate,
+    /// Source symbols written per second, lately.
+    load: Load,
     seen: Seen,
     /// The answer that was given last, to know in `on_sent` what it was for.
     decision: Option<Decision>,
@@ -79,7 +79,7 @@ impl EarliestArrival {
             memo: Memo::new(),
             losses: LossClasses::default(),
             ledger: Ledger::new(),
-            rate: SourceRate::default(),
+            load: Load::default(),
             seen: Seen::default(),
             decision: None,
         }
@@ -98,6 +98,7 @@ impl EarliestArrival {
         if seen.version == Some(view.version) && seen.live == live {
             return;
         }
+        let expected = seen.unsent;
         *seen = Seen {
             version: Some(view.version),
             live,
@@ -107,6 +108,10 @@ impl EarliestArrival {
             seen.unsent += u64::from(block.unsent);
             seen.window += u64::from(block.source_symbols);
             seen.has_lost_again |= block.head && lost_again(block, view);
+        }
+        let written = seen.unsent.saturating_sub(expected);
+        if written > 0 {
+            self.load.add(view.now, written);
         }
         self.losses.refresh(view.paths);
     }
@@ -131,7 +136,7 @@ impl EarliestArrival {
         if bulk {
             return adds_throughput(path, self.seen.window, view);
         }
-        outlook.is_needed(self.rate.get(view.now))
+        outlook.is_needed(self.load.get(view.now))
     }
 
     /// Gives the slot to the first block, in delivery order, that needs more symbols than the
@@ -290,7 +295,6 @@ impl Scheduler for EarliestArrival {
         match assignment.symbol {
             SymbolKind::Source => {
                 self.seen.unsent = self.seen.unsent.saturating_sub(u64::from(assignment.count));
-                self.rate.add(view.now, assignment.count);
                 self.ledger.on_source(assignment.count);
             }
             SymbolKind::Repair => {
