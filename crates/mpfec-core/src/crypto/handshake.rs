@@ -160,8 +160,9 @@ pub(super) mod tests {
     use crate::rng::Rng;
 
     /// What one end has got out of its handshake.
-    struct End {
-        tls: Handshake,
+    #[derive(Debug)]
+    pub(in crate::crypto) struct End {
+        pub(in crate::crypto) tls: Handshake,
         handshake: Option<Keys>,
         one_rtt: Option<OneRttKeys>,
     }
@@ -222,7 +223,11 @@ pub(super) mod tests {
         )
     }
 
-    fn complete(client: &ClientTls, server: &ServerTls) -> Result<(End, End), TransportError> {
+    /// The ends of a whole handshake between the two.
+    pub(in crate::crypto) fn complete(
+        client: &ClientTls,
+        server: &ServerTls,
+    ) -> Result<(End, End), TransportError> {
         let (mut client, mut server) = pair(client, server);
         run(&mut client, &mut server)?;
         Ok((client, server))

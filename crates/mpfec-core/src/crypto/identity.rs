@@ -149,7 +149,7 @@ impl Identity {
         Self::new(certificates, key)
     }
 
-    fn new(
+    pub(super) fn new(
         certificates: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, IdentityError> {

@@ -187,3 +187,117 @@ fn has_fast_aes() -> bool {
     let has = false;
     has
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    use rustls::AlertDescription;
+    use rustls::crypto::ring::sign::any_supported_type;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use rustls::sign::{CertifiedKey, SingleCertAndKey};
+
+    use super::*;
+    use crate::crypto::handshake::tests::complete;
+    use crate::error::TransportError;
+
+    /// An authority, and a server with a certificate of it for `name`.
+    fn authority(name: &str) -> (RootCertStore, ServerTls) {
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("the system has randomness");
+        let authority = CertifiedIssuer::self_signed(parameters, key).expect("a good key");
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(authority.der().clone())
+            .expect("a good certificate");
+
+        let key = KeyPair::generate().expect("the system has randomness");
+        let parameters = CertificateParams::new([name.to_owned()]).expect("a good name");
+        let certificate = parameters.signed_by(&key, &authority).expect("a good key");
+        let identity =
+            Identity::new(vec![certificate.into()], key.into()).expect("they belong together");
+        let pem = identity.to_pem();
+        (
+            roots,
+            ServerTls::from_pem(&pem, &pem).expect("the text is whole"),
+        )
+    }
+
+    fn alert(client: &ClientTls, server: &ServerTls) -> Option<u64> {
+        let error = complete(client, server).err()?;
+        Some(error.code)
+    }
+
+    fn code(alert: AlertDescription) -> Option<u64> {
+        Some(TransportError::crypto(alert.into(), "").code)
+    }
+
+    #[test]
+    fn a_server_that_an_authority_vouches_for_is_trusted_under_its_name_only() {
+        let (roots, server) = authority("files.example");
+        let client = |name| ClientTls::roots(roots.clone(), name).expect("a good name");
+        assert_eq!(alert(&client("files.example"), &server), None);
+        assert_eq!(
+            alert(&client("other.example"), &server),
+            code(AlertDescription::BadCertificate)
+        );
+        let nobody = ServerTls::self_signed(&mut Rng::seeded(1));
+        assert!(alert(&client("files.example"), &nobody).is_some());
+    }
+
+    #[test]
+    fn a_server_is_trusted_under_its_address() {
+        let (roots, server) = authority("192.0.2.1");
+        let client = ClientTls::roots(roots, "192.0.2.1").expect("a good address");
+        assert_eq!(alert(&client, &server), None);
+    }
+
+    #[test]
+    fn a_client_needs_a_name_and_a_root() {
+        let (roots, _) = authority("files.example");
+        let error = ClientTls::roots(roots, "not a name").expect_err("spaces");
+        assert_eq!(
+            error,
+            TlsError::ServerName {
+                name: "not a name".into()
+            }
+        );
+        let error =
+            ClientTls::roots(RootCertStore::empty(), "files.example").expect_err("no roots");
+        assert!(matches!(error, TlsError::Roots { .. }));
+    }
+
+    #[test]
+    fn the_right_certificate_without_its_key_is_refused() {
+        let honest = ServerTls::self_signed(&mut Rng::seeded(1));
+        let mut thief = ServerTls::self_signed(&mut Rng::seeded(2));
+        let pem = |seed| Identity::from_rng(&mut Rng::seeded(seed)).to_pem();
+        let stolen = CertificateDer::from_pem_slice(pem(1).as_bytes()).expect("a certificate");
+        let key = PrivateKeyDer::from_pem_slice(pem(2).as_bytes()).expect("a key");
+        let key = any_supported_type(&key).expect("an Ed25519 key");
+        let mut config = ServerConfig::clone(&thief.config);
+        config.cert_resolver =
+            Arc::new(SingleCertAndKey::from(CertifiedKey::new(vec![stolen], key)));
+        thief.config = Arc::new(config);
+
+        let client = ClientTls::pinned(honest.fingerprint());
+        assert_eq!(alert(&client, &honest), None);
+        assert_eq!(alert(&client, &thief), code(AlertDescription::DecryptError));
+    }
+
+    #[test]
+    fn an_end_that_speaks_another_protocol_is_refused() {
+        let server = ServerTls::self_signed(&mut Rng::seeded(1));
+        for protocols in [vec![], vec![b"h3".to_vec()]] {
+            let mut client = ClientTls::pinned(server.fingerprint());
+            let mut config = ClientConfig::clone(&client.config);
+            config.alpn_protocols = protocols;
+            client.config = Arc::new(config);
+            let error = complete(&client, &server).expect_err("no common protocol");
+            let no_protocol = code(AlertDescription::NoApplicationProtocol);
+            assert_eq!(Some(error.code), no_protocol, "{error}");
+            assert_eq!(error.reason, "the peer does not speak mpfec");
+        }
+    }
+}
