@@ -6,12 +6,14 @@ use crate::id::StreamId;
 use crate::wire::reader::Malformed;
 
 plain_frame! {
-    /// The sender abandons a stream (RFC 9000 §19.4); the final size is of no interest, as
-    /// flow control counts by block.
+    /// The sender abandons a stream (RFC 9000 §19.4).
     ResetStream = RESET_STREAM => {
         stream: StreamId,
         /// The application's code.
         code: u64,
+        /// Bytes that the sender has counted for the stream: without it the two ends would
+        /// disagree about how much of the connection's limit is used.
+        final_size: u64,
     }
 }
 
@@ -46,7 +48,8 @@ plain_frame! {
         stream: StreamId,
         /// Number of the block within the stream, from 0.
         sbn: u64,
-        /// Symbols that are missing at least, up to 1024; 0 if the block is complete.
+        /// 0 if the block is complete; otherwise how many distinct symbols beyond K it takes
+        /// at least, because K of them did not decode: up to 1024.
         missing: u32,
     }
 }

@@ -127,8 +127,13 @@ fn plain_frame() -> impl Strategy<Value = Frame> {
             offset: n >> 1,
             data
         })),
-        (stream(), number())
-            .prop_map(|(stream, code)| Frame::ResetStream(ResetStream { stream, code })),
+        (stream(), number(), number()).prop_map(|(stream, code, final_size)| Frame::ResetStream(
+            ResetStream {
+                stream,
+                code,
+                final_size
+            }
+        )),
         (stream(), number())
             .prop_map(|(stream, code)| Frame::StopSending(StopSending { stream, code })),
         (stream(), number())
