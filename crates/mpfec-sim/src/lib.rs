@@ -24,24 +24,27 @@ mod clock;
 mod config;
 mod counters;
 mod fault;
+mod host;
 mod link;
 mod loss;
+mod network;
 mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
 mod rng;
 mod setup;
-mod toml;
+pub mod toml;
 
 pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};
 pub use self::counters::{DropReason, LinkCounters};
 pub use self::fault::Faults;
+pub use self::host::{Host, Packet};
 pub use self::link::{Delivered, Link};
 pub use self::loss::GilbertElliott;
+pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEnds};
 pub use self::queue::QueueLimit;
 #[cfg(feature = "tokio")]
 pub use self::relay::{RelayStats, UdpRelay};
 pub use self::rng::Rng;
 pub use self::setup::{Direction, PathSetup, Setup, TimedChange};
-pub use self::toml::{MOST_BYTES, MOST_CHANGES, ParseError};
