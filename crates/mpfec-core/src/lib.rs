@@ -9,6 +9,8 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod id;
+#[cfg(feature = "tokio")]
+pub mod net;
 mod recovery;
 mod rng;
 mod stream;

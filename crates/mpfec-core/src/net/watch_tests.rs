@@ -1,0 +1,138 @@
+//! Interfaces that come and go.
+
+use super::*;
+use crate::net::InterfaceKind;
+
+fn interface(index: u32, addresses: &[&str]) -> Interface {
+    Interface {
+        name: format!("eth{index}"),
+        friendly_name: None,
+        index,
+        kind: InterfaceKind::Ethernet,
+        addresses: addresses
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect(),
+        mtu: Some(1500),
+        has_gateway: true,
+        why_not: None,
+    }
+}
+
+#[test]
+fn differences_are_told_in_order_and_lead_from_one_state_to_the_other() {
+    let before = [
+        interface(1, &["10.0.0.1"]),
+        interface(2, &["10.0.1.1"]),
+        interface(3, &["10.0.2.1"]),
+    ];
+    let after = [
+        interface(1, &["10.0.0.1"]),
+        interface(3, &["10.0.2.9"]),
+        interface(4, &["10.0.3.1"]),
+    ];
+    let changes = difference(&before, &after);
+    assert_eq!(
+        changes,
+        [
+            InterfaceChange::Vanished(before[1].clone()),
+            InterfaceChange::Changed {
+                before: before[2].clone(),
+                after: after[1].clone()
+            },
+            InterfaceChange::Appeared(after[2].clone()),
+        ]
+    );
+    let mut known = before.to_vec();
+    changes.iter().for_each(|change| apply(&mut known, change));
+    assert_eq!(known, after);
+    assert_eq!(difference(&after, &after), []);
+}
+
+/// Needs root and `ip`: adds a virtual link with an address and removes it again.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_link_that_comes_and_goes_is_noticed_within_two_seconds() {
+    let (near, far) = (
+        format!("mf{}a", std::process::id()),
+        format!("mf{}b", std::process::id()),
+    );
+    if !ip(&["link", "add", &near, "type", "veth", "peer", "name", &far]) {
+        eprintln!("skipped: cannot add a virtual link here (needs root, ip and veth)");
+        return;
+    }
+    let _cleanup = Link(near.clone());
+    let mut watch = InterfaceWatch::new();
+    assert!(ip(&["link", "set", &far, "up"]) && ip(&["link", "set", &near, "up"]));
+    assert!(ip(&["addr", "add", "198.18.77.1/30", "dev", &near]));
+    let appeared = next_of(&mut watch, &near).await;
+    let InterfaceChange::Appeared(interface) = &appeared else {
+        panic!("{appeared:?}")
+    };
+    assert_eq!(
+        interface.address_towards([198, 18, 77, 2].into()),
+        Some([198, 18, 77, 1].into())
+    );
+
+    assert!(ip(&["link", "set", &near, "down"]));
+    let vanished = next_of(&mut watch, &near).await;
+    assert!(
+        matches!(vanished, InterfaceChange::Vanished(_)),
+        "{vanished:?}"
+    );
+    assert!(
+        watch
+            .current()
+            .iter()
+            .all(|interface| interface.name != near)
+    );
+}
+
+/// The next change of the interface that is not just one more address.
+#[cfg(target_os = "linux")]
+async fn next_of(watch: &mut InterfaceWatch, name: &str) -> InterfaceChange {
+    let next = async {
+        loop {
+            match watch.next().await {
+                change @ (InterfaceChange::Appeared(_) | InterfaceChange::Vanished(_))
+                    if is_about(&change, name) =>
+                {
+                    return change;
+                }
+                _ => {}
+            }
+        }
+    };
+    timeout(Duration::from_secs(2), next)
+        .await
+        .expect("the change is noticed")
+}
+
+#[cfg(target_os = "linux")]
+fn is_about(change: &InterfaceChange, name: &str) -> bool {
+    let (InterfaceChange::Appeared(interface)
+    | InterfaceChange::Vanished(interface)
+    | InterfaceChange::Changed {
+        after: interface, ..
+    }) = change;
+    interface.name == name
+}
+
+#[cfg(target_os = "linux")]
+fn ip(arguments: &[&str]) -> bool {
+    std::process::Command::new("ip")
+        .args(arguments)
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+/// Removes a link when the test ends, however it ends.
+#[cfg(target_os = "linux")]
+struct Link(String);
+
+#[cfg(target_os = "linux")]
+impl Drop for Link {
+    fn drop(&mut self) {
+        ip(&["link", "del", &self.0]);
+    }
+}
