@@ -231,6 +231,9 @@ pub fn write_ack(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -244,6 +247,60 @@ mod tests {
         let mut out = Vec::new();
         let written = write_ack([5..=9, 0..=2].into_iter(), 100, &mut out);
         assert_eq!((written, frames(&out)), (out.len(), 1));
+    }
+
+    /// Calls `check` with each file of a corpus and its name; of none outside the repository.
+    fn replay(target: &str, mut check: impl FnMut(&str, &[u8])) {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fuzz/corpus")
+            .join(target);
+        let mut files: Vec<_> = fs::read_dir(corpus)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("a readable corpus").path())
+            .collect();
+        files.sort();
+        for file in files {
+            let name = file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            check(&name, &fs::read(&file).expect("a readable corpus"));
+        }
+    }
+
+    #[test]
+    fn the_corpora_hold_what_their_names_say() {
+        replay("packet", |name, bytes| {
+            let packets = packet(bytes);
+            assert!(name != "coalesced" || packets == 3, "{packets} packets");
+        });
+        replay("frame", |name, bytes| {
+            let read = frames(bytes);
+            assert!(name != "paths" || read == 9, "{read} frames about paths");
+            assert!(
+                name != "streams" || read == 6,
+                "{read} frames about streams"
+            );
+            assert!(name != "limits" || read == 8, "{read} limits");
+        });
+        replay("parameters", |name, bytes| {
+            parameters(bytes);
+            let valid = [
+                "client",
+                "empty",
+                "endless_idle_timeout",
+                "exponent",
+                "grease",
+                "server",
+            ];
+            let is_valid = TransportParameters::parse(bytes, Side::Server).is_ok();
+            assert!(
+                name.len() == 40 || is_valid == valid.contains(&name),
+                "{name}"
+            );
+        });
     }
 
     proptest! {

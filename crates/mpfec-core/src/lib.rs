@@ -5,7 +5,7 @@ mod component;
 mod crypto;
 mod endpoint;
 mod error;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod id;
