@@ -6,6 +6,8 @@ mod interface_kind;
 mod recv_buffers;
 mod send_error;
 mod socket;
+#[cfg(all(test, target_os = "linux"))]
+mod test_link;
 mod watch;
 
 pub use self::interface::{Interface, WhyNot, interfaces, usable_interfaces};

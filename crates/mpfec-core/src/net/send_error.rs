@@ -15,7 +15,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Whether `ip` is still an address of this host, as far as the system tells: a socket bound
-/// to one that is not fails with the same error as a malformed request.
+/// to one that is not fails like one without a route to the peer.
 pub(super) fn is_assigned(ip: IpAddr) -> bool {
     match UdpSocket::bind(SocketAddr::new(ip, 0)) {
         Ok(_) => true,

@@ -227,7 +227,8 @@ impl UdpSocket {
 
     fn classify(&self, error: io::Error) -> Sent {
         let ip = self.local.ip();
-        if is_gone(&error) || (is_invalid(&error) && !ip.is_unspecified() && !is_assigned(ip)) {
+        let doubtful = is_invalid(&error) || error.kind() == io::ErrorKind::NetworkUnreachable;
+        if is_gone(&error) || (doubtful && !ip.is_unspecified() && !is_assigned(ip)) {
             tracing::debug!(local = %self.local, %error, "socket is of no more use");
             return Sent::Gone(error);
         }

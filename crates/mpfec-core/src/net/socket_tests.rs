@@ -128,6 +128,7 @@ async fn every_mark_arrives() {
 }
 
 #[tokio::test]
+#[expect(clippy::print_stderr, reason = "a test that does not run says so")]
 async fn a_socket_without_an_address_serves_both_families_and_replies_from_where_it_was_asked() {
     let Ok(server) = UdpSocket::bind(loopback("[::]"), None) else {
         eprintln!("skipped: no IPv6 here");
@@ -181,6 +182,7 @@ async fn a_datagram_larger_than_any_is_lost_as_too_big() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a test that does not run says so")]
 async fn a_socket_bound_to_an_interface_sends_by_it() {
     let socket = UdpSocket::bind(loopback("127.0.0.1"), Some("lo")).unwrap();
     if socket.interface().is_none() {
@@ -195,6 +197,48 @@ async fn a_socket_bound_to_an_interface_sends_by_it() {
     assert_eq!(receive(&other, 1).await.len(), 1);
     let missing = UdpSocket::bind(loopback("127.0.0.1"), Some("no-such-if0"));
     assert!(missing.is_err_and(|error| is_gone(&error)));
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_socket_whose_interface_or_address_is_gone_says_so() {
+    use crate::net::test_link::TestLink;
+    let losses: [fn(&TestLink); 2] = [TestLink::remove, |link| link.remove_address("198.18.78")];
+    for (lose, bind_to_device) in losses.into_iter().zip([false, true]) {
+        let Some(link) = TestLink::new('s') else {
+            return;
+        };
+        link.up("198.18.78");
+        let device = bind_to_device.then_some(link.name.as_str());
+        let socket = UdpSocket::bind("198.18.78.1:0".parse().unwrap(), device).unwrap();
+        let peer = to("198.18.78.2:9".parse().unwrap(), 3, None);
+        let before = send(&socket, &peer, b"abc").await;
+        assert!(matches!(before, Sent::All), "{before:?}");
+        lose(&link);
+        let after = send(&socket, &peer, b"abc").await;
+        assert!(matches!(after, Sent::Gone(_)), "{after:?}");
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_socket_bound_to_an_interface_that_is_down_does_not_send_by_another() {
+    let Some(link) = crate::net::test_link::TestLink::new('d') else {
+        return;
+    };
+    link.up("198.18.79");
+    let socket = UdpSocket::bind("198.18.79.1:0".parse().unwrap(), Some(&link.name)).unwrap();
+    if socket.interface().is_none() {
+        return;
+    }
+    link.down();
+    let sent = send(
+        &socket,
+        &to("198.18.79.2:9".parse().unwrap(), 3, None),
+        b"abc",
+    )
+    .await;
+    assert!(matches!(sent, Sent::Lost { too_big: false }), "{sent:?}");
 }
 
 #[tokio::test]

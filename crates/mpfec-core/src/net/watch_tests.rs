@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::net::InterfaceKind;
+#[cfg(target_os = "linux")]
+use crate::net::test_link::TestLink;
 
 fn interface(index: u32, addresses: &[&str]) -> Interface {
     Interface {
@@ -49,33 +51,23 @@ fn differences_are_told_in_order_and_lead_from_one_state_to_the_other() {
     assert_eq!(difference(&after, &after), []);
 }
 
-/// Needs root and `ip`: adds a virtual link with an address and removes it again.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_link_that_comes_and_goes_is_noticed_within_two_seconds() {
-    let (near, far) = (
-        format!("mf{}a", std::process::id()),
-        format!("mf{}b", std::process::id()),
-    );
-    if !ip(&["link", "add", &near, "type", "veth", "peer", "name", &far]) {
-        eprintln!("skipped: cannot add a virtual link here (needs root, ip and veth)");
+    let Some(link) = TestLink::new('w') else {
         return;
-    }
-    let _cleanup = Link(near.clone());
+    };
     let mut watch = InterfaceWatch::new();
-    assert!(ip(&["link", "set", &far, "up"]) && ip(&["link", "set", &near, "up"]));
-    assert!(ip(&["addr", "add", "198.18.77.1/30", "dev", &near]));
-    let appeared = next_of(&mut watch, &near).await;
+    link.up("198.18.77");
+    let appeared = next_of(&mut watch, &link.name).await;
     let InterfaceChange::Appeared(interface) = &appeared else {
         panic!("{appeared:?}")
     };
-    assert_eq!(
-        interface.address_towards([198, 18, 77, 2].into()),
-        Some([198, 18, 77, 1].into())
-    );
+    let towards_peer = interface.address_towards([198, 18, 77, 2].into());
+    assert_eq!(towards_peer, Some([198, 18, 77, 1].into()));
 
-    assert!(ip(&["link", "set", &near, "down"]));
-    let vanished = next_of(&mut watch, &near).await;
+    link.down();
+    let vanished = next_of(&mut watch, &link.name).await;
     assert!(
         matches!(vanished, InterfaceChange::Vanished(_)),
         "{vanished:?}"
@@ -84,7 +76,7 @@ async fn a_link_that_comes_and_goes_is_noticed_within_two_seconds() {
         watch
             .current()
             .iter()
-            .all(|interface| interface.name != near)
+            .all(|interface| interface.name != link.name)
     );
 }
 
@@ -116,23 +108,4 @@ fn is_about(change: &InterfaceChange, name: &str) -> bool {
         after: interface, ..
     }) = change;
     interface.name == name
-}
-
-#[cfg(target_os = "linux")]
-fn ip(arguments: &[&str]) -> bool {
-    std::process::Command::new("ip")
-        .args(arguments)
-        .output()
-        .is_ok_and(|output| output.status.success())
-}
-
-/// Removes a link when the test ends, however it ends.
-#[cfg(target_os = "linux")]
-struct Link(String);
-
-#[cfg(target_os = "linux")]
-impl Drop for Link {
-    fn drop(&mut self) {
-        ip(&["link", "del", &self.0]);
-    }
 }
