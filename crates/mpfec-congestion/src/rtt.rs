@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub struct RttEstimator {
     latest: Duration,
+    adjusted: Duration,
     smoothed: Duration,
     var: Duration,
     /// Minimum of the previous and the present epoch.
@@ -21,6 +22,7 @@ impl RttEstimator {
     pub fn new(initial: Duration) -> Self {
         Self {
             latest: initial,
+            adjusted: initial,
             smoothed: initial,
             var: initial / 2,
             min: initial,
@@ -35,6 +37,7 @@ impl RttEstimator {
     pub fn update(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let sample = sample.clamp(GRANULE, LONGEST);
         self.latest = sample;
+        self.adjusted = sample;
         if self.first_sample_at.is_none() {
             self.first_sample_at = Some(now);
             self.smoothed = sample;
@@ -51,6 +54,7 @@ impl RttEstimator {
         } else {
             sample
         };
+        self.adjusted = adjusted;
         let deviation = self.smoothed.abs_diff(adjusted);
         self.var = (self.var * 3 + deviation) / 4;
         self.smoothed = (self.smoothed * 7 + adjusted) / 8;
@@ -63,6 +67,12 @@ impl RttEstimator {
     /// The newest sample.
     pub fn latest(&self) -> Duration {
         self.latest
+    }
+
+    /// The newest sample without the time the peer says it waited, as far as that keeps the
+    /// sample above the minimum: what the network took.
+    pub fn adjusted(&self) -> Duration {
+        self.adjusted
     }
 
     /// Exponentially weighted mean, gain 1/8.
@@ -146,7 +156,7 @@ mod tests {
         assert_eq!(rtt.smoothed(), ms(100));
         rtt.update(now, ms(108), ms(20));
         assert_eq!(rtt.smoothed(), ms(101));
-        assert_eq!(rtt.latest(), ms(108));
+        assert_eq!((rtt.latest(), rtt.adjusted()), (ms(108), ms(108)));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Evidence {
         let near = own.max(self.last_rtt - floor);
         self.last_rtt = rtt;
         self.delay_max = self.delay_max.max(own);
-        let threshold = (0.5 * self.delay_max).max(packet_time.min(0.002));
+        let threshold = (0.5 * self.delay_max).max((2.0 * packet_time).min(0.004));
         let is_low = near < threshold;
         let losses = lost as f64;
         let packets = acked + losses;
@@ -119,8 +119,9 @@ impl Evidence {
     }
 
     /// Whether more was lost at high delay than the baseline explains:
-    /// `l > e + k sqrt(2 burst e (1 + n / (n_low + 10))) + c n + 60 n / (n_low + 20)^2` with
-    /// `e = p0 n`. The last term is the ignorance of a path without a baseline.
+    /// `l > e + k sqrt(2 burst e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)` with
+    /// `e = p0 n`. The last term is the ignorance of a path without a baseline, which also needs
+    /// more than a loss or two.
     fn shows_congestion(&self) -> bool {
         let Count { packets, lost } = self.high;
         if lost <= 0.0 {
@@ -135,7 +136,7 @@ impl Evidence {
         } else {
             0.0
         };
-        let ignorance = packets * 60.0 / (self.low.packets + 20.0).powi(2);
+        let ignorance = (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
         lost > expected + sigmas * spread + slack + ignorance
     }
 

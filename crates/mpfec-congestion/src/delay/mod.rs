@@ -136,6 +136,8 @@ impl Delay {
     fn lesson(&self) -> Lesson {
         match &self.mode {
             Mode::Startup(_) => Lesson::Drained,
+            // So few packets fill no queue.
+            Mode::Steady(_) if self.window <= 2.0 * MIN_WINDOW => Lesson::DeeplyDrained,
             Mode::Steady(steady) => match steady.drain {
                 Drain::Answered { deep: true } => Lesson::DeeplyDrained,
                 Drain::Answered { deep: false } | Drain::Second { .. } => Lesson::Drained,
@@ -199,7 +201,7 @@ impl CongestionController for Delay {
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.on_answer(ack.now);
-        let (latest, smoothed) = (ack.rtt.latest(), ack.rtt.smoothed());
+        let (latest, smoothed) = (ack.rtt.adjusted(), ack.rtt.smoothed());
         self.floor.on_sample(ack.now, latest, smoothed);
         self.srtt = smoothed.as_secs_f64();
         if let Some(sample) = ack.rate {
