@@ -102,11 +102,22 @@ impl Evidence {
 
     fn learn(&mut self) {
         self.baseline = self.low.lost / (self.low.packets + 4.0);
-        if self.deep.packets > 24.0 {
-            let error = (self.baseline * 2.0 * self.burst / self.deep.packets).sqrt();
-            let clean = self.deep.lost / self.deep.packets;
+        if self.knows_clean_loss() {
+            let (clean, variance) = self.clean();
+            let error = (variance / self.deep.packets).sqrt();
             self.baseline = self.baseline.min(clean + 0.01 + 2.0 * error);
         }
+    }
+
+    /// Whether deep drains have shown enough packets to bound the baseline.
+    pub(super) fn knows_clean_loss(&self) -> bool {
+        self.deep.packets > 24.0
+    }
+
+    /// What deep drains lose, a little towards the middle, and the variance of one packet.
+    fn clean(&self) -> (f64, f64) {
+        let clean = (self.deep.lost + 1.0) / (self.deep.packets + 2.0);
+        (clean, 2.0 * self.burst * clean * (1.0 - clean))
     }
 
     /// The link's own share of loss, 0..1.
@@ -136,7 +147,8 @@ impl Evidence {
         } else {
             0.0
         };
-        let ignorance = (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
+        let ignorance =
+            (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
         lost > expected + sigmas * spread + slack + ignorance
     }
 
@@ -159,14 +171,17 @@ impl Evidence {
     /// a few packets overflows before its delay shows. It must exceed 2 % and three standard
     /// deviations of the difference.
     fn overload(&self) -> f64 {
-        if self.deep.packets < 24.0 || self.recent.packets < 60.0 {
+        if !self.knows_clean_loss() || self.recent.packets < 60.0 {
             return 0.0;
         }
-        let clean = (self.deep.lost + 1.0) / (self.deep.packets + 2.0);
+        let (clean, variance) = self.clean();
         let excess = self.recent.share() - clean;
-        let variance = 2.0 * self.burst * clean * (1.0 - clean)
-            * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
-        if excess > 0.02 + 3.0 * variance.sqrt() { excess } else { 0.0 }
+        let variance = variance * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
+        if excess > 0.02 + 3.0 * variance.sqrt() {
+            excess
+        } else {
+            0.0
+        }
     }
 
     /// What was seen at high delay has been answered as congestion.

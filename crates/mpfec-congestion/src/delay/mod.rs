@@ -112,7 +112,9 @@ impl Delay {
             Mode::Steady(steady) => steady.drain.window(),
             Mode::Startup(_) => None,
         };
-        drained.map_or(self.window, |limit| limit.min(self.window)).max(self.least_window())
+        drained
+            .map_or(self.window, |limit| limit.min(self.window))
+            .max(self.least_window())
     }
 
     fn window_bytes(&self) -> u64 {
@@ -129,7 +131,10 @@ impl Delay {
     fn target(&self) -> f64 {
         let root = (self.window / self.part).sqrt();
         let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
-        target.max(self.rate * HOST_NOISE).min(self.target_cap).max(MIN_TARGET)
+        target
+            .max(self.delivered_max * HOST_NOISE)
+            .min(self.target_cap)
+            .max(MIN_TARGET)
     }
 
     /// What the packets acknowledged now may teach about the link's own loss.
@@ -172,7 +177,9 @@ impl Delay {
 
     /// The first answer after a silence: goes on as before it.
     fn on_answer(&mut self, now: Instant) {
-        let Some(since) = self.silent_since.take() else { return };
+        let Some(since) = self.silent_since.take() else {
+            return;
+        };
         self.answered_at = Some(now);
         self.round = Round::new();
         self.evidence.on_unexplained(std::mem::take(&mut self.lost));
@@ -186,7 +193,11 @@ impl Delay {
     }
 
     fn set_part(&mut self, group: &Group<'_>) {
-        let total: f64 = group.subflows.iter().map(|subflow| subflow.delivery_rate as f64).sum();
+        let total: f64 = group
+            .subflows
+            .iter()
+            .map(|subflow| subflow.delivery_rate as f64)
+            .sum();
         self.part = match group.subflows.get(group.me) {
             Some(own) if total > 0.0 => (own.delivery_rate as f64 / total).clamp(0.1, 1.0),
             _ => 1.0,
@@ -211,7 +222,12 @@ impl CongestionController for Delay {
         let lost = std::mem::take(&mut self.lost);
         let packet_time = 1.0 / self.rate.max(1.0);
         let lesson = self.lesson();
-        self.evidence.on_ack((rtt, floor, packet_time), f64::from(ack.packets), lost, lesson);
+        self.evidence.on_ack(
+            (rtt, floor, packet_time),
+            f64::from(ack.packets),
+            lost,
+            lesson,
+        );
         self.round.on_ack(ack, latest, lost);
         if let Mode::Startup(_) = self.mode {
             self.startup_on_ack(ack, rtt, lost);
@@ -281,7 +297,11 @@ impl CongestionController for Delay {
             Mode::Steady(_) => 1.15,
         };
         // Timers are no finer than such a round trip: the window alone does better.
-        let gain = if rtt < 2.0 * HOST_NOISE { 4.0 * gain } else { gain };
+        let gain = if rtt < 2.0 * HOST_NOISE {
+            4.0 * gain
+        } else {
+            gain
+        };
         Some((gain * self.effective_window() * self.mss / rtt) as u64)
     }
 
@@ -300,7 +320,11 @@ impl CongestionController for Delay {
 
 /// Moves a mean by 30 % towards a new value; the first value is taken as it is.
 fn approach(mean: f64, value: f64) -> f64 {
-    if mean == 0.0 { value } else { mean + 0.3 * (value - mean) }
+    if mean == 0.0 {
+        value
+    } else {
+        mean + 0.3 * (value - mean)
+    }
 }
 
 const MIN_WINDOW: f64 = 4.0;

@@ -42,7 +42,9 @@ impl Delay {
         let (floor, round_min) = (self.floor_seconds(), self.round.rtt_min);
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
-        let Mode::Startup(startup) = &mut self.mode else { return };
+        let Mode::Startup(startup) = &mut self.mode else {
+            return;
+        };
         if may_grow {
             let grown = self.window + f64::from(ack.packets) + lost as f64;
             self.window = grown.min(2.0 * startup.window_before).max(self.window);
@@ -59,7 +61,9 @@ impl Delay {
         } else if self.window < 32.0 && round_min.is_finite() {
             risen = round_min - floor;
         }
-        let limit = (floor / 8.0).clamp(0.002, 0.016).max(2.0 * packet_time.min(0.02));
+        let limit = (floor / 8.0)
+            .clamp(0.002, 0.016)
+            .max(2.0 * packet_time.min(0.02));
         let congested = lost > 0
             && rtt - floor > 0.5 * self.evidence.delay_max()
             && self.evidence.shows_clear_congestion();
@@ -71,7 +75,9 @@ impl Delay {
     /// Over as well when the rate of acknowledgements stops growing: once for many packets,
     /// three times for few.
     pub(super) fn startup_on_round(&mut self, round: &Round, limited: bool) {
-        let Mode::Startup(startup) = &mut self.mode else { return };
+        let Mode::Startup(startup) = &mut self.mode else {
+            return;
+        };
         startup.window_before = self.window;
         if !limited {
             return;
@@ -93,7 +99,9 @@ impl Delay {
     /// one that did: on long paths the rate measured is that of a round ago.
     fn leave_startup(&mut self, rtt: f64) {
         let floor = self.floor_seconds();
-        let Mode::Startup(startup) = &self.mode else { return };
+        let Mode::Startup(startup) = &self.mode else {
+            return;
+        };
         let middle = (startup.window_before * self.window).sqrt();
         let delivered = self.delivered_now.max(self.delivered_max);
         let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));

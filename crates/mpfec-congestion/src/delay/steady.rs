@@ -37,10 +37,17 @@ struct Fall {
 pub(super) enum Drain {
     No,
     /// No more than `window` packets are let out.
-    First { window: f64, deep: bool },
-    Second { window: f64 },
+    First {
+        window: f64,
+        deep: bool,
+    },
+    Second {
+        window: f64,
+    },
     /// What was let out meanwhile is being acknowledged.
-    Answered { deep: bool },
+    Answered {
+        deep: bool,
+    },
 }
 
 impl Drain {
@@ -76,8 +83,10 @@ impl Delay {
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
         let excess = self.evidence.congestion();
-        let drained = self.delivered_mean * floor;
-        let Mode::Steady(steady) = &mut self.mode else { return };
+        let drained = DEEP * self.delivered_mean * floor;
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
         if steady.hold > 0 {
             steady.hold -= 1;
             self.evidence.forget_recent();
@@ -85,7 +94,10 @@ impl Delay {
             // What the answer leaves in flight shows what the link loses without a queue, so a
             // verdict that was wrong is not given twice.
             steady.hold = 2;
-            steady.drain = Drain::First { window: drained.max(3.0), deep: true };
+            steady.drain = Drain::First {
+                window: drained.max(3.0),
+                deep: true,
+            };
             steady.cycle = 0;
             steady.low_rounds = 0;
             steady.fresh = false;
@@ -101,7 +113,10 @@ impl Delay {
         match steady.drain {
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
-            Drain::First { window, deep: false } => steady.drain = Drain::Second { window },
+            Drain::First {
+                window,
+                deep: false,
+            } => steady.drain = Drain::Second { window },
             Drain::First { deep: true, .. } => steady.drain = Drain::Answered { deep: true },
             Drain::Second { .. } => steady.drain = Drain::Answered { deep: false },
             Drain::Answered { .. } => {
@@ -119,7 +134,9 @@ impl Delay {
         let floor = self.floor_seconds();
         let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
         let delay = self.queue_delay;
-        let Mode::Steady(steady) = &mut self.mode else { return };
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
         let wanted = steady.prior_window * shrink + target;
         steady.prior_window = self.window;
         steady.cycle += 1;
@@ -140,7 +157,10 @@ impl Delay {
             let step = 0.5 * (wanted - self.window);
             self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
         }
-        self.window = self.window.min(1.3 * arrives * floor + 2.0 * target).max(MIN_WINDOW);
+        self.window = self
+            .window
+            .min(1.3 * arrives * floor + 2.0 * target)
+            .max(MIN_WINDOW);
         if self.is_longer_path(target) {
             return self.restart(round.rtt_min);
         }
@@ -153,7 +173,9 @@ impl Delay {
         let floor = self.floor_seconds();
         let p0 = self.evidence.baseline();
         let delay = self.queue_delay;
-        let Mode::Steady(steady) = &mut self.mode else { return };
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
         let joins = steady.cycle >= 4
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
@@ -163,25 +185,37 @@ impl Delay {
         }
         steady.cycle = 0;
         steady.drains += 1;
-        // A deep drain costs p0 of a round: every tenth of loss makes them rarer.
-        let deep = p0 > 0.01 && steady.drains.is_multiple_of((10.0 * p0).ceil().max(1.0) as u32);
+        // A deep drain costs what it holds back of a round; one of ten rounds is a drain. So
+        // often, it costs half a percent of the rate.
+        let often = (20.0 * (1.0 - DEEP * (1.0 - p0))).ceil().max(1.0) as u32;
+        let is_due = !self.evidence.knows_clean_loss() || steady.drains.is_multiple_of(often);
+        let deep = p0 > 0.01 && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
-            window = window.min(self.delivered_mean * floor);
+            window = window.min(DEEP * self.delivered_mean * floor);
         }
-        steady.drain = Drain::First { window: window.max(3.0), deep };
+        steady.drain = Drain::First {
+            window: window.max(3.0),
+            deep,
+        };
     }
 
     /// Whether the window has fallen by two fifths and the delay has not: it is not our queue
     /// that makes the path longer.
     fn is_longer_path(&mut self, target: f64) -> bool {
         let (window, delay) = (self.window, self.queue_delay);
-        let Mode::Steady(steady) = &mut self.mode else { return false };
+        let Mode::Steady(steady) = &mut self.mode else {
+            return false;
+        };
         if delay * self.rate < 2.0 * target {
             steady.fall = None;
             return false;
         }
-        let start = Fall { window: steady.prior_window, delay, rounds: 0 };
+        let start = Fall {
+            window: steady.prior_window,
+            delay,
+            rounds: 0,
+        };
         let fall = steady.fall.get_or_insert(start);
         if delay < 0.8 * fall.delay {
             steady.fall = None;
@@ -199,6 +233,8 @@ impl Delay {
     }
 }
 
+/// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
+const DEEP: f64 = 0.9;
 pub(super) const MIN_TARGET: f64 = 2.0;
 /// Above this share of loss sending more to refill it is no longer worth a larger bound.
 const MAX_REFILL: f64 = 0.6;

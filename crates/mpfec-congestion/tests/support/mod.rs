@@ -297,7 +297,8 @@ impl World {
                 }
                 Event::Ack { packets, delay } => {
                     let now = self.start + Duration::from_nanos(time);
-                    self.sender.on_ack(now, &packets, Duration::from_nanos(delay));
+                    self.sender
+                        .on_ack(now, &packets, Duration::from_nanos(delay));
                     self.trace(time);
                     self.send();
                 }
@@ -312,11 +313,19 @@ impl World {
     }
 
     fn trace(&mut self, time: u64) {
-        let Ok(t) = std::env::var("TRACE") else { return };
+        let Ok(t) = std::env::var("TRACE") else {
+            return;
+        };
         let step = time / 1_000_000 / t.parse::<u64>().unwrap();
         if step != self.lt {
             self.lt = step;
-            eprintln!("{:.3} q={:.1}ms fl={} {}", time as f64 / 1e9, self.last_departure.saturating_sub(time) as f64 / 1e6, self.sender.in_flight / PACKET, format!("{:?}", self.sender.controller).replace("Delay {", ""));
+            eprintln!(
+                "{:.3} q={:.1}ms fl={} {}",
+                time as f64 / 1e9,
+                self.last_departure.saturating_sub(time) as f64 / 1e6,
+                self.sender.in_flight / PACKET,
+                format!("{:?}", self.sender.controller).replace("Delay {", "")
+            );
         }
     }
 

@@ -164,7 +164,11 @@ impl Sender {
         if self.sibling {
             return Some(oldest.at.max(self.last_heard) + self.pto());
         }
-        Some(self.last_sent.max(self.last_heard) + (self.pto() * (1 << self.pto_count.min(6))).min(Duration::from_secs(1).max(self.pto())))
+        Some(
+            self.last_sent.max(self.last_heard)
+                + (self.pto() * (1 << self.pto_count.min(6)))
+                    .min(Duration::from_secs(1).max(self.pto())),
+        )
     }
 
     pub fn on_timers(&mut self, now: Instant) {
