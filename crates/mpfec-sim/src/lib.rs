@@ -34,6 +34,7 @@ mod relay;
 mod rng;
 mod setup;
 pub mod toml;
+pub mod traffic;
 
 pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};

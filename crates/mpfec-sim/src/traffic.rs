@@ -1,0 +1,135 @@
+//! Cross traffic: what else uses the links.
+//!
+//! An [`AimdFlow`] probes for rate as TCP NewReno does, an [`OnOff`] source does not care
+//! what gets lost, and a [`Sink`] receives both. They fill datagrams of a size of their
+//! choice with a small header and zeros.
+
+mod aimd;
+mod on_off;
+mod sink;
+
+pub use self::aimd::{Aimd, AimdFlow};
+pub use self::on_off::{OnOff, OnOffConfig};
+pub use self::sink::Sink;
+
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::{Host, Packet};
+
+/// Either a host under test or cross traffic, for a network that has both.
+pub enum Node<H> {
+    /// What the simulation is about.
+    Subject(H),
+    /// Anything else.
+    Traffic(Box<dyn Host>),
+}
+
+impl<H> Node<H> {
+    /// The host under test, if it is one.
+    pub fn subject(&self) -> Option<&H> {
+        match self {
+            Self::Subject(host) => Some(host),
+            Self::Traffic(_) => None,
+        }
+    }
+
+    /// The host under test, if it is one.
+    pub fn subject_mut(&mut self) -> Option<&mut H> {
+        match self {
+            Self::Subject(host) => Some(host),
+            Self::Traffic(_) => None,
+        }
+    }
+}
+
+impl<H> std::fmt::Debug for Node<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.subject().is_some() {
+            "Subject"
+        } else {
+            "Traffic"
+        })
+    }
+}
+
+impl<H: Host> Host for Node<H> {
+    fn handle_datagram(&mut self, now: Instant, packet: Packet) {
+        match self {
+            Self::Subject(host) => host.handle_datagram(now, packet),
+            Self::Traffic(host) => host.handle_datagram(now, packet),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Subject(host) => host.handle_timeout(now),
+            Self::Traffic(host) => host.handle_timeout(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        match self {
+            Self::Subject(host) => host.poll_transmit(now),
+            Self::Traffic(host) => host.poll_transmit(now),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Subject(host) => host.poll_timeout(),
+            Self::Traffic(host) => host.poll_timeout(),
+        }
+    }
+
+    fn next_timer(&self) -> String {
+        match self {
+            Self::Subject(host) => host.next_timer(),
+            Self::Traffic(host) => host.next_timer(),
+        }
+    }
+}
+
+/// The header of a datagram of cross traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Header {
+    /// Wants no answer.
+    Plain,
+    /// Wants its number back.
+    Data(u64),
+    /// The number of what arrived.
+    Ack(u64),
+}
+
+impl Header {
+    /// A payload of `size` bytes, or as many as the header needs.
+    fn payload(self, size: usize) -> Bytes {
+        let (kind, number) = match self {
+            Self::Plain => (0, 0),
+            Self::Data(number) => (1, number),
+            Self::Ack(number) => (2, number),
+        };
+        let mut payload = vec![0; size.max(HEADER_SIZE)];
+        payload[0] = kind;
+        payload[1..HEADER_SIZE].copy_from_slice(&number.to_be_bytes());
+        payload.into()
+    }
+
+    /// `None` for what is no cross traffic, or has been corrupted.
+    fn parse(payload: &[u8]) -> Option<Self> {
+        let (&kind, rest) = payload.split_first()?;
+        let number = u64::from_be_bytes(*rest.first_chunk()?);
+        match kind {
+            0 => Some(Self::Plain),
+            1 => Some(Self::Data(number)),
+            2 => Some(Self::Ack(number)),
+            _ => None,
+        }
+    }
+}
+
+const HEADER_SIZE: usize = 9;
+
+#[cfg(test)]
+mod tests;
