@@ -47,7 +47,7 @@ const LABEL: &[u8] = b"EXPORTER-mpfec-authenticate";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::handshake::tests::handshakes;
+    use crate::crypto::pair::handshakes;
 
     #[test]
     fn the_proof_of_a_client_with_the_secret_is_accepted() {

@@ -153,107 +153,12 @@ fn explain(error: &rustls::Error) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use std::mem;
 
     use super::*;
+    use crate::crypto::pair::{complete, handshakes, pair, trusting_pair};
     use crate::rng::Rng;
-
-    /// What one end has got out of its handshake.
-    #[derive(Debug)]
-    pub(in crate::crypto) struct End {
-        pub(in crate::crypto) tls: Handshake,
-        handshake: Option<Keys>,
-        one_rtt: Option<OneRttKeys>,
-    }
-
-    impl End {
-        fn new(tls: Handshake) -> Self {
-            Self {
-                tls,
-                handshake: None,
-                one_rtt: None,
-            }
-        }
-
-        /// Everything to say now, by level.
-        fn flight(&mut self) -> Vec<(Level, Vec<u8>)> {
-            let mut flight = Vec::new();
-            loop {
-                let level = self.tls.level;
-                let mut bytes = Vec::new();
-                let change = self.tls.write(&mut bytes);
-                let is_over = bytes.is_empty() && change.is_none();
-                if !bytes.is_empty() {
-                    flight.push((level, bytes));
-                }
-                match change {
-                    Some(KeyChange::Handshake(keys)) => self.handshake = Some(keys),
-                    Some(KeyChange::OneRtt(keys)) => self.one_rtt = Some(keys),
-                    None if is_over => return flight,
-                    None => {}
-                }
-            }
-        }
-    }
-
-    /// Carries flights until neither end has anything to say.
-    fn run(client: &mut End, server: &mut End) -> Result<(), TransportError> {
-        let mut from_client = client.flight();
-        while !from_client.is_empty() {
-            let mut from_server = Vec::new();
-            for (level, bytes) in mem::take(&mut from_client) {
-                server.tls.read(level, &bytes)?;
-                from_server.extend(server.flight());
-            }
-            for (level, bytes) in from_server {
-                client.tls.read(level, &bytes)?;
-                from_client.extend(client.flight());
-            }
-        }
-        Ok(())
-    }
-
-    fn pair(client: &ClientTls, server: &ServerTls) -> (End, End) {
-        let client = Handshake::client(client, b"client parameters".to_vec());
-        let server = Handshake::server(server, b"server parameters".to_vec());
-        (
-            End::new(client.expect("a good configuration")),
-            End::new(server.expect("a good configuration")),
-        )
-    }
-
-    /// The ends of a whole handshake between the two.
-    pub(in crate::crypto) fn complete(
-        client: &ClientTls,
-        server: &ServerTls,
-    ) -> Result<(End, End), TransportError> {
-        let (mut client, mut server) = pair(client, server);
-        run(&mut client, &mut server)?;
-        Ok((client, server))
-    }
-
-    fn trusting_pair() -> (ClientTls, ServerTls) {
-        let server = ServerTls::self_signed(&mut Rng::seeded(1));
-        (ClientTls::pinned(server.fingerprint()), server)
-    }
-
-    /// Both ends of a completed handshake.
-    pub(in crate::crypto) fn handshakes() -> (Handshake, Handshake) {
-        let (client, server) = trusting_pair();
-        let (client, server) = complete(&client, &server).expect("they trust each other");
-        (client.tls, server.tls)
-    }
-
-    /// The 1-RTT keys of both ends of a connection.
-    pub(in crate::crypto) fn connected() -> (OneRttKeys, OneRttKeys) {
-        let (client, server) = trusting_pair();
-        let (client, server) = complete(&client, &server).expect("they trust each other");
-        (
-            client.one_rtt.expect("complete"),
-            server.one_rtt.expect("complete"),
-        )
-    }
 
     #[test]
     fn two_ends_that_trust_each_other_agree_on_keys_and_parameters() {

@@ -6,6 +6,8 @@ mod handshake;
 mod identity;
 mod keys;
 mod one_rtt;
+#[cfg(any(test, feature = "fuzzing"))]
+mod pair;
 mod pin;
 mod protection;
 mod reset;
@@ -17,6 +19,8 @@ pub(crate) use self::handshake::{Handshake, KeyChange, Level};
 pub use self::identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub(crate) use self::keys::Keys;
 pub(crate) use self::one_rtt::OneRttKeys;
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::pair::connected;
 pub(crate) use self::protection::{OpenError, Opened};
 pub(crate) use self::reset::ResetKey;
 pub(crate) use self::retry::{retry_tag, verify_retry_tag};

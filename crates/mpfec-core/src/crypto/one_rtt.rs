@@ -27,14 +27,27 @@ pub(crate) struct OneRttKeys {
     secrets: Secrets,
     key_phase: bool,
     previous: Option<Previous>,
-    /// Whether the peer has acknowledged a packet of this phase.
-    confirmed: bool,
+    stage: Stage,
+    /// Key updates so far.
+    updates: u64,
     paths: SmallVec<[PathPhase; 4]>,
     /// Packets sealed in this phase.
     sealed: u64,
     /// Packets that were not authentic, in all phases.
     rejected: u64,
     limits: Limits,
+}
+
+/// How far the peer has come in the current phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It has acknowledged nothing. If it did so in the packet opened last, it would forget
+    /// the phase before by `settles`; in the first phase there is none.
+    Unconfirmed { settles: Option<Instant> },
+    /// It has acknowledged a packet, and may still take another phase for the one before.
+    Settling { until: Instant },
+    /// It is ready for another phase.
+    Settled,
 }
 
 /// What opens late packets of the phase before.
@@ -90,7 +103,8 @@ impl OneRttKeys {
             secrets,
             key_phase: false,
             previous: None,
-            confirmed: false,
+            stage: Stage::Unconfirmed { settles: None },
+            updates: 0,
             paths: SmallVec::new(),
             sealed: 0,
             rejected: 0,
@@ -122,7 +136,7 @@ impl OneRttKeys {
                 "the peer did not follow a key update",
             ));
         }
-        if !self.confirmed {
+        if matches!(self.stage, Stage::Unconfirmed { .. }) {
             let phase = self.on_path(path);
             phase.first_sealed.get_or_insert(packet_number);
         }
@@ -183,6 +197,11 @@ impl OneRttKeys {
         if let Some(previous) = &mut self.previous {
             previous.until.get_or_insert(now + 3 * pto);
         }
+        if let Stage::Unconfirmed { settles } = &mut self.stage
+            && self.updates > 0
+        {
+            *settles = Some(now + 3 * pto);
+        }
         let begins = &mut self.on_path(path).first_opened;
         *begins = Some(begins.map_or(opened.packet_number, |first| {
             first.min(opened.packet_number)
@@ -190,21 +209,24 @@ impl OneRttKeys {
         Ok(opened)
     }
 
-    /// Packet `packet_number` of a path was acknowledged.
+    /// Packet `packet_number` of a path was acknowledged, in the packet that was opened last.
     pub(crate) fn on_acked(&mut self, path: u32, packet_number: u64) {
-        if !self.confirmed {
-            let first = self.paths.iter().find(|phase| phase.path == path);
-            let first = first.and_then(|phase| phase.first_sealed);
-            self.confirmed = first.is_some_and(|first| packet_number >= first);
+        let Stage::Unconfirmed { settles } = self.stage else {
+            return;
+        };
+        let first = self.paths.iter().find(|phase| phase.path == path);
+        let first = first.and_then(|phase| phase.first_sealed);
+        if first.is_some_and(|first| packet_number >= first) {
+            self.stage = settles.map_or(Stage::Settled, |until| Stage::Settling { until });
         }
     }
 
     /// Seals what follows with new keys, and returns true; unless the peer has not
     /// acknowledged a packet of the current phase, which in the first phase also means that
-    /// the handshake is not confirmed, or keys of the phase before are still kept
+    /// the handshake is not confirmed, or either end may still keep keys of the phase before
     /// (RFC 9001 §6.1, §6.5).
     pub(crate) fn initiate_update(&mut self) -> bool {
-        let may = self.confirmed && self.previous.is_none();
+        let may = self.stage == Stage::Settled && self.previous.is_none();
         if may {
             self.roll();
         }
@@ -213,12 +235,22 @@ impl OneRttKeys {
 
     /// When [`on_timeout`](Self::on_timeout) has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.previous.as_ref()?.until
+        let settled = match self.stage {
+            Stage::Settling { until } => Some(until),
+            _ => None,
+        };
+        let forgotten = self.previous.as_ref().and_then(|previous| previous.until);
+        settled.into_iter().chain(forgotten).min()
     }
 
-    /// Forgets the keys of the phase before, three probe timeouts after the peer left it.
+    /// Forgets the keys of the phase before, three probe timeouts after the peer left it,
+    /// and lets another phase begin three probe timeouts after it acknowledged this one.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
-        if self.next_timeout().is_some_and(|until| until <= now) {
+        if matches!(self.stage, Stage::Settling { until } if until <= now) {
+            self.stage = Stage::Settled;
+        }
+        if matches!(&self.previous, Some(previous) if previous.until.is_some_and(|until| until <= now))
+        {
             self.previous = None;
         }
     }
@@ -260,7 +292,8 @@ impl OneRttKeys {
             until: None,
         });
         self.key_phase = !self.key_phase;
-        self.confirmed = false;
+        self.stage = Stage::Unconfirmed { settles: None };
+        self.updates += 1;
         self.paths.clear();
         self.sealed = 0;
     }
@@ -286,7 +319,8 @@ impl fmt::Debug for OneRttKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OneRttKeys")
             .field("key_phase", &self.key_phase)
-            .field("confirmed", &self.confirmed)
+            .field("updates", &self.updates)
+            .field("stage", &self.stage)
             .field("sealed", &self.sealed)
             .field("rejected", &self.rejected)
             .finish_non_exhaustive()
@@ -306,8 +340,10 @@ const MAX_PATHS: usize = 32;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::crypto::handshake::tests::connected;
+    use crate::crypto::pair::connected;
 
     const PTO: Duration = Duration::from_millis(100);
 
@@ -583,5 +619,83 @@ mod tests {
         }
         assert_eq!(client.paths.len(), MAX_PATHS);
         assert_eq!(server.paths.len(), MAX_PATHS);
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        /// The client sends on a path.
+        Send { path: u32 },
+        /// One of the packets under way arrives, however late; the server answers, and the
+        /// answer arrives.
+        Deliver { which: usize },
+        /// One of the packets under way is lost.
+        Lose { which: usize },
+        /// Either end wants new keys.
+        Update { server: bool },
+        /// Time passes.
+        Wait { ms: u64 },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..3_u32).prop_map(|path| Step::Send { path }),
+            4 => any::<usize>().prop_map(|which| Step::Deliver { which }),
+            1 => any::<usize>().prop_map(|which| Step::Lose { which }),
+            1 => any::<bool>().prop_map(|server| Step::Update { server }),
+            1 => (0..400_u64).prop_map(|ms| Step::Wait { ms }),
+        ]
+    }
+
+    struct Sent {
+        path: u32,
+        number: u64,
+        packet: Vec<u8>,
+        at: Instant,
+    }
+
+    proptest! {
+        /// Whatever is lost, late or overtaken while both ends update their keys: each packet
+        /// that arrives within three probe timeouts opens, as what was sealed, and neither
+        /// end ever has a reason to close.
+        #[test]
+        fn key_updates_cost_no_packet_that_is_on_time(steps in proptest::collection::vec(step(), 1..200)) {
+            let (mut client, mut server) = connected();
+            let mut now = epoch();
+            let mut under_way: Vec<Sent> = Vec::new();
+            for (number, step) in (0..).zip(steps) {
+                client.on_timeout(now);
+                server.on_timeout(now);
+                match step {
+                    Step::Send { path } => {
+                        let packet = sealed(&mut client, path, number, &number.to_be_bytes());
+                        under_way.push(Sent { path, number, packet, at: now });
+                    }
+                    Step::Deliver { which } if !under_way.is_empty() => {
+                        let Sent { path, number, packet, at } = under_way.remove(which % under_way.len());
+                        let opened = open(&mut server, now, path, &packet);
+                        if opened == Err(OpenError::Authentication) {
+                            prop_assert!(now - at >= 3 * PTO, "a packet on time was dropped");
+                            continue;
+                        }
+                        prop_assert_eq!(opened, Ok(number.to_be_bytes().to_vec()));
+                        let answer = sealed(&mut server, path, number, b"answer");
+                        prop_assert_eq!(open(&mut client, now, path, &answer), Ok(b"answer".to_vec()));
+                        client.on_acked(path, number);
+                        server.on_acked(path, number);
+                    }
+                    Step::Lose { which } if !under_way.is_empty() => {
+                        under_way.remove(which % under_way.len());
+                    }
+                    Step::Update { server: true } => {
+                        server.initiate_update();
+                    }
+                    Step::Update { server: false } => {
+                        client.initiate_update();
+                    }
+                    Step::Wait { ms } => now += Duration::from_millis(ms),
+                    Step::Deliver { .. } | Step::Lose { .. } => {}
+                }
+            }
+        }
     }
 }

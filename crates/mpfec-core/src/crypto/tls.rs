@@ -198,7 +198,7 @@ mod tests {
     use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
     use super::*;
-    use crate::crypto::handshake::tests::complete;
+    use crate::crypto::pair::complete;
     use crate::error::TransportError;
 
     /// An authority, and a server with a certificate of it for `name`.
