@@ -19,6 +19,10 @@ pub struct Fmtcp {
     memo: Memo,
     losses: LossClasses,
     plans: [Plan; MAX_PATHS],
+    /// Blocks that needed symbols when the version changed; sending only makes them fewer.
+    incomplete: Vec<usize>,
+    /// The version of `incomplete`.
+    seen: Option<u64>,
     /// Counts what was sent, to know which plans are older.
     sends: u64,
 }
@@ -60,6 +64,8 @@ impl Fmtcp {
             memo: Memo::new(),
             losses: LossClasses::default(),
             plans: Default::default(),
+            incomplete: Vec::new(),
+            seen: None,
             sends: 0,
         }
     }
@@ -94,6 +100,24 @@ impl Fmtcp {
         None
     }
 
+    /// Catches up with feedback. Whether a block is complete does not depend on who asks.
+    fn refresh(&mut self, view: &View<'_>) {
+        self.losses.refresh(view.paths);
+        if self.seen == Some(view.version) {
+            return;
+        }
+        self.seen = Some(view.version);
+        self.incomplete.clear();
+        for (index, block) in view.blocks.iter().enumerate() {
+            let flights = &block.in_flight;
+            if block.unsent > 0
+                || need(&mut self.memo, &self.losses, block, flights, 0, 0, view) > 0
+            {
+                self.incomplete.push(index);
+            }
+        }
+    }
+
     /// Algorithm 1 for the whole free window of `paths[path]`.
     fn plan(&mut self, path: usize, view: &View<'_>) {
         let mut windows = earlier_windows(path, view);
@@ -107,7 +131,10 @@ impl Fmtcp {
         let Some(mut window) = windows.next() else {
             return;
         };
-        'blocks: for (index, block) in view.blocks.iter().enumerate() {
+        'blocks: for &index in &self.incomplete {
+            let Some(block) = view.blocks.get(index) else {
+                break;
+            };
             let Some(Offer { most, .. }) = offer(block, view) else {
                 continue;
             };
@@ -182,7 +209,7 @@ impl Scheduler for Fmtcp {
                 return step;
             }
         }
-        self.losses.refresh(view.paths);
+        self.refresh(view);
         let plan = &mut self.plans[path];
         plan.made_for = Some(key);
         plan.sends = self.sends;

@@ -92,7 +92,8 @@ pub struct BlockView {
     pub source_symbols: u32,
     /// `K` is final: repair symbols can be made.
     pub closed: bool,
-    /// Source symbols never sent.
+    /// Source symbols never sent that flow control lets out: a path may take those of the
+    /// last block first.
     pub unsent: u32,
     /// Distinct symbols known to have arrived.
     pub held: u32,
