@@ -1,12 +1,4 @@
-//! The links of a setup between real UDP sockets on loopback, without root.
-//!
-//! Each path has a socket for clients. What arrives there crosses the path's forward link
-//! and goes on to the server from a socket of the client's own; what the server answers
-//! to that socket crosses the backward link and goes back to the client. To the server
-//! each client on each path looks like an address of its own, as behind a NAT.
-//!
-//! ECN marks do not pass. Deliveries are late by up to about a millisecond, the
-//! resolution of the timer; rates are exact, as links keep their own time.
+//! The links of a setup between real sockets.
 
 mod path;
 mod worker;
@@ -22,8 +14,19 @@ use self::path::RelayPath;
 use self::worker::{Command, Worker};
 use crate::{Change, Direction, LinkCounters, Setup};
 
-/// A running relay. It works on a thread of its own, so that a busy transfer in the same
-/// process does not distort it, and stops when dropped.
+/// The links of a setup between real UDP sockets on loopback, without root.
+///
+/// Each path has a socket for clients. What arrives there crosses the path's forward link
+/// and goes on to the server from a socket of the client's own; what the server answers
+/// to that socket crosses the backward link and goes back to the client. To the server
+/// each client on each path looks like an address of its own, as behind a NAT. A path
+/// serves 64 clients at a time; one more takes the place of the longest silent.
+///
+/// ECN marks do not pass. Deliveries are late by up to about a millisecond, the
+/// resolution of the timer; rates are exact, as links keep their own time.
+///
+/// The relay works on a thread of its own, so that a busy transfer in the same process
+/// does not distort it, and stops when dropped.
 #[derive(Debug)]
 pub struct UdpRelay {
     paths: Vec<(String, SocketAddr)>,
