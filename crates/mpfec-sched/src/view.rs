@@ -126,7 +126,7 @@ impl BlockView {
             .saturating_sub(self.unsent)
     }
 
-    /// Whether a [`SymbolKind::Repair`] of it can be made at all.
+    /// Whether a [repair](crate::SymbolKind::Repair) of it can be made at all.
     #[must_use]
     pub fn is_repairable(&self, has_repair: bool) -> bool {
         if has_repair {

@@ -176,22 +176,14 @@ impl EarliestArrival {
             let Some(Offer { symbol, most }) = offer(block, view) else {
                 continue;
             };
-            let need = if !complete {
-                if mode == Mode::Spare {
-                    0
-                } else {
-                    missing.min(most)
+            let need = match mode {
+                _ if complete => {
+                    let target = self.target(&protection, &flights, block, view);
+                    self.memo
+                        .further(lacking, &flights, &self.losses, slot, target)
                 }
-            } else {
-                let mut target = match mode {
-                    Mode::Spare => Target::SPARE,
-                    Mode::Busy => worst_of(&protection, &flights),
-                };
-                if block.head && self.seen.has_lost_again && lost_again(block, view) {
-                    target = target.max(Target::REPEATED);
-                }
-                self.memo
-                    .further(lacking, &flights, &self.losses, slot, target)
+                Mode::Busy => missing.min(most),
+                Mode::Spare => 0,
             };
             if need == 0 {
                 continue;
@@ -218,6 +210,21 @@ impl EarliestArrival {
             self.seen.cursor = first_need.unwrap_or(view.blocks.len());
         }
         found
+    }
+
+    /// How far a block whose source symbols were all sent is protected.
+    fn target(
+        &self,
+        protection: &[Target; MAX_PATHS],
+        flights: &[u16; MAX_PATHS],
+        block: &BlockView,
+        view: &View<'_>,
+    ) -> Target {
+        let target = worst_of(protection, flights);
+        if self.seen.has_lost_again && block.head && lost_again(block, view) {
+            return target.max(Target::REPEATED);
+        }
+        target
     }
 
     /// Fresh data from far enough ahead that it arrives when it is needed, or as far as there is.
