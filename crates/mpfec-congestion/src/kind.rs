@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::CongestionController;
 use crate::delay::Delay;
 use crate::lia::Lia;
+use crate::lia_diff::LiaDiff;
 use crate::new_reno::NewReno;
 
 /// Which congestion controller a path uses.
@@ -36,7 +37,8 @@ impl ControllerKind {
         match self {
             Self::NewReno => Box::new(NewReno::new(mss, initial_window_packets)),
             Self::Delay => Box::new(Delay::new(mss, initial_window_packets)),
-            Self::Lia | Self::LiaDiff => Box::new(Lia::new(mss, initial_window_packets)),
+            Self::Lia => Box::new(Lia::new(mss, initial_window_packets)),
+            Self::LiaDiff => Box::new(LiaDiff::new(mss, initial_window_packets)),
         }
     }
 

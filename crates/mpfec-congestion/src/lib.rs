@@ -15,6 +15,7 @@ mod delay;
 mod delivery_rate;
 mod kind;
 mod lia;
+mod lia_diff;
 mod new_reno;
 mod pacer;
 mod rtt;

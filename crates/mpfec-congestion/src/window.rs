@@ -81,6 +81,13 @@ impl Window {
         self.slow_start = SlowStart::new();
     }
 
+    /// Slow start from the smallest window up to half of the present one (PNC Eq. 22).
+    pub(crate) fn time_out(&mut self) {
+        self.ssthresh = (self.cwnd / 2.0).max(MIN_PACKETS * self.mss);
+        self.cwnd = MIN_PACKETS * self.mss;
+        self.slow_start = SlowStart::new();
+    }
+
     pub(crate) fn on_mtu_update(&mut self, mtu: u16) {
         let mss = f64::from(mtu.max(1));
         // RFC 9002 §7.2: an initial window that was not used yet may be counted anew.
@@ -130,6 +137,6 @@ impl Window {
 }
 
 /// Smallest window in packets (RFC 9002 §7.2).
-pub(crate) const MIN_PACKETS: f64 = 2.0;
+const MIN_PACKETS: f64 = 2.0;
 /// Largest window in bytes: more than any path holds, and far from any overflow.
-pub(crate) const MAX_WINDOW: f64 = (1_u64 << 32) as f64;
+const MAX_WINDOW: f64 = (1_u64 << 32) as f64;

@@ -9,8 +9,8 @@
 //! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
 //! window in packets, `p0` the link's own share of loss:
 //!
-//! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets, at least a millisecond's worth, scaled by
-//!   the path's part of the connection's rate;
+//! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets, at least two milliseconds' worth, the
+//!   former scaled by the path's part of the connection's rate;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
 //!   packets really acknowledged per second;
 //! - pacing: `1.15 cwnd / (floor + dq)`, in start-up `2 cwnd / (floor + dq)`: with the bound
@@ -297,11 +297,7 @@ impl CongestionController for Delay {
             Mode::Steady(_) => 1.15,
         };
         // Timers are no finer than such a round trip: the window alone does better.
-        let gain = if rtt < 2.0 * HOST_NOISE {
-            4.0 * gain
-        } else {
-            gain
-        };
+        let gain = if rtt < QUEUE_NOISE { 4.0 * gain } else { gain };
         Some((gain * self.effective_window() * self.mss / rtt) as u64)
     }
 
@@ -329,8 +325,10 @@ fn approach(mean: f64, value: f64) -> f64 {
 
 const MIN_WINDOW: f64 = 4.0;
 /// More packets than any path holds.
-const MAX_WINDOW: f64 = 4e6;
+const MAX_WINDOW: f64 = 4e5;
 /// Delays below this many seconds come from the hosts, not from the path.
 const HOST_NOISE: f64 = 0.001;
+/// A queue shorter than this many seconds drowns in that noise and runs empty.
+const QUEUE_NOISE: f64 = 0.002;
 /// After a silence this long, what was known of the path is worth nothing.
 const FORGETS: Duration = Duration::from_secs(60);

@@ -1,9 +1,9 @@
 //! Start-up: doubles the window every round until a queue or a plateau shows.
 
+use super::round::Round;
 use super::steady::Steady;
-use super::{Delay, MIN_WINDOW, Mode};
+use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
 use crate::Ack;
-use crate::delay::round::Round;
 
 /// What start-up has seen so far.
 #[derive(Debug, Clone)]
@@ -47,7 +47,8 @@ impl Delay {
         };
         if may_grow {
             let grown = self.window + f64::from(ack.packets) + lost as f64;
-            self.window = grown.min(2.0 * startup.window_before).max(self.window);
+            let limit = (2.0 * startup.window_before).min(MAX_WINDOW);
+            self.window = grown.min(limit).max(self.window);
         }
         startup.recent_min = startup.recent_min.min(rtt);
         startup.recent_packets = startup.recent_packets.saturating_add(ack.packets);

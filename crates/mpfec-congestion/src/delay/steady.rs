@@ -1,8 +1,8 @@
 //! The steady state: a few packets in the queue, which is drained now and then.
 
+use super::round::Round;
 use super::startup::Startup;
 use super::{Delay, MIN_WINDOW, Mode};
-use crate::delay::round::Round;
 
 /// What the steady state remembers from round to round.
 #[derive(Debug, Clone)]

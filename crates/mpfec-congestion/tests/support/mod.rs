@@ -4,7 +4,7 @@
 mod sender;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::ControllerKind;
@@ -12,37 +12,39 @@ use mpfec_congestion::ControllerKind;
 use self::sender::Sender;
 
 /// Bytes of every packet.
-pub const PACKET: u64 = 1500;
+pub(crate) const PACKET: u64 = 1500;
 
 /// A link and what is sent over it.
 #[derive(Debug, Clone)]
-pub struct Scene {
-    pub kind: ControllerKind,
-    pub mbit: f64,
-    pub one_way: Duration,
+pub(crate) struct Scene {
+    pub(crate) kind: ControllerKind,
+    pub(crate) mbit: f64,
+    pub(crate) one_way: Duration,
     /// Share of packets lost at random, after the queue.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// Share of packets lost in bursts of five on average, after the queue.
-    pub burst_loss: f64,
-    pub queue_packets: usize,
+    pub(crate) burst_loss: f64,
+    pub(crate) queue_packets: usize,
     /// Hosts that do nothing for 1 to 5 ms every 20 ms or so.
-    pub stalls: bool,
+    pub(crate) stalls: bool,
     /// Share of acknowledgements lost.
-    pub ack_loss: f64,
+    pub(crate) ack_loss: f64,
     /// Bytes per second that the application writes; `None`: always more than fits.
-    pub app_rate: Option<f64>,
+    pub(crate) app_rate: Option<f64>,
     /// While true for a time, the link carries nothing.
-    pub dead: Option<(Duration, Duration)>,
+    pub(crate) dead: Option<(Duration, Duration)>,
     /// A sibling path exists, so silence makes the path suspected instead of probed in doubt.
-    pub sibling: bool,
+    pub(crate) sibling: bool,
+    /// This path's part of the connection's rate; the rest is a sibling's.
+    pub(crate) part: f64,
     /// Rate and one-way delay from a time on.
-    pub changes: Vec<(Duration, f64, Duration)>,
-    pub seed: u64,
+    pub(crate) changes: Vec<(Duration, f64, Duration)>,
+    pub(crate) seed: u64,
 }
 
 impl Scene {
     /// A link with a queue of one bandwidth-delay product.
-    pub fn new(kind: ControllerKind, mbit: f64, one_way: Duration) -> Self {
+    pub(crate) fn new(kind: ControllerKind, mbit: f64, one_way: Duration) -> Self {
         let bdp = mbit * 1e6 / 8.0 * 2.0 * one_way.as_secs_f64() / PACKET as f64;
         Self {
             kind,
@@ -56,28 +58,29 @@ impl Scene {
             app_rate: None,
             dead: None,
             sibling: false,
+            part: 1.0,
             changes: Vec::new(),
             seed: 7,
         }
     }
 
-    pub fn loss(self, loss: f64) -> Self {
+    pub(crate) fn loss(self, loss: f64) -> Self {
         Self { loss, ..self }
     }
 
-    pub fn queue(self, queue_packets: usize) -> Self {
+    pub(crate) fn queue(self, queue_packets: usize) -> Self {
         Self {
             queue_packets,
             ..self
         }
     }
 
-    pub fn seed(self, seed: u64) -> Self {
+    pub(crate) fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
     /// Sends for `span` of virtual time.
-    pub fn run(self, span: Duration) -> Report {
+    pub(crate) fn run(self, span: Duration) -> Report {
         let mut world = World::new(self);
         world.run(span.as_nanos() as u64);
         world.report
@@ -86,9 +89,8 @@ impl Scene {
 
 /// What happened at the bottleneck, in steps of [`STEP`].
 #[derive(Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     steps: Vec<Step>,
-    pub rtt_min: Duration,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -99,7 +101,6 @@ struct Step {
     sent: u64,
     overflowed: u64,
     queue_seconds: f64,
-    queue_max: f64,
     queued: u64,
 }
 
@@ -112,36 +113,28 @@ impl Report {
     }
 
     /// Share of the link's rate that was used between two times in seconds.
-    pub fn utilisation(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn utilisation(&self, from: f64, to: f64) -> f64 {
         let steps = self.between(from, to);
         let carried: f64 = steps.iter().map(|step| step.carried).sum();
         carried / steps.iter().map(|step| step.capacity).sum::<f64>()
     }
 
     /// Mean time in the queue, seconds.
-    pub fn mean_queue(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn mean_queue(&self, from: f64, to: f64) -> f64 {
         let steps = self.between(from, to);
         let queued: u64 = steps.iter().map(|step| step.queued).sum();
         steps.iter().map(|step| step.queue_seconds).sum::<f64>() / queued.max(1) as f64
     }
 
-    /// Longest time in the queue, seconds.
-    pub fn longest_queue(&self, from: f64, to: f64) -> f64 {
-        self.between(from, to)
-            .iter()
-            .map(|step| step.queue_max)
-            .fold(0.0, f64::max)
-    }
-
     /// Share of the packets sent that found the queue full.
-    pub fn overflow(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn overflow(&self, from: f64, to: f64) -> f64 {
         let steps = self.between(from, to);
         let sent: u64 = steps.iter().map(|step| step.sent).sum();
         steps.iter().map(|step| step.overflowed).sum::<u64>() as f64 / sent.max(1) as f64
     }
 
-    /// First time after `from`, in seconds, from which 200 ms or `span` are used to `share`.
-    pub fn reaches(&self, share: f64, from: f64, span: f64) -> f64 {
+    /// Seconds from `from` until a stretch of `span` seconds of the link is used to `share`.
+    pub(crate) fn reaches(&self, share: f64, from: f64, span: f64) -> f64 {
         let mut at = from;
         while at + span < self.steps.len() as f64 * STEP as f64 / 1e9 {
             if self.utilisation(at, at + span) >= share {
@@ -155,14 +148,14 @@ impl Report {
 
 /// Splitmix64: small, and the same everywhere.
 #[derive(Debug)]
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xd1b5_4a32_d192_ed03)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -171,7 +164,7 @@ impl Dice {
     }
 
     /// Uniform in 0..1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
@@ -180,7 +173,7 @@ impl Dice {
 #[derive(Debug)]
 enum Event {
     /// A packet reaches the receiver.
-    Arrival { packet: u64, sent: u64 },
+    Arrival { packet: u64 },
     /// The receiver's acknowledgement timer.
     AckTimer,
     /// An acknowledgement reaches the sender.
@@ -208,7 +201,6 @@ struct World {
     receiver: Receiver,
     sender: Sender,
     next_wake: u64,
-    lt: u64,
     report: Report,
 }
 
@@ -219,13 +211,12 @@ struct Receiver {
     pending_since: Option<u64>,
     newest_at: u64,
     largest: Option<u64>,
-    ack_now: bool,
 }
 
 impl World {
     fn new(scene: Scene) -> Self {
         let start = epoch();
-        let sender = Sender::new(scene.kind, start, scene.app_rate, scene.sibling);
+        let sender = Sender::new(&scene, start);
         let dice = Dice::new(scene.seed);
         Self {
             start,
@@ -243,7 +234,6 @@ impl World {
             receiver: Receiver::default(),
             sender,
             next_wake: u64::MAX,
-            lt: 0,
             report: Report::default(),
             scene,
         }
@@ -285,7 +275,7 @@ impl World {
                 self.scene.one_way = one_way;
             }
             match event {
-                Event::Arrival { packet, sent } => self.on_arrival(packet, sent),
+                Event::Arrival { packet } => self.on_arrival(packet),
                 Event::AckTimer => {
                     let due = self
                         .receiver
@@ -299,7 +289,6 @@ impl World {
                     let now = self.start + Duration::from_nanos(time);
                     self.sender
                         .on_ack(now, &packets, Duration::from_nanos(delay));
-                    self.trace(time);
                     self.send();
                 }
                 Event::Wake => {
@@ -309,23 +298,6 @@ impl World {
                     self.send();
                 }
             }
-        }
-    }
-
-    fn trace(&mut self, time: u64) {
-        let Ok(t) = std::env::var("TRACE") else {
-            return;
-        };
-        let step = time / 1_000_000 / t.parse::<u64>().unwrap();
-        if step != self.lt {
-            self.lt = step;
-            eprintln!(
-                "{:.3} q={:.1}ms fl={} {}",
-                time as f64 / 1e9,
-                self.last_departure.saturating_sub(time) as f64 / 1e6,
-                self.sender.in_flight / PACKET,
-                format!("{:?}", self.sender.controller).replace("Delay {", "")
-            );
         }
     }
 
@@ -380,7 +352,6 @@ impl World {
         }
         let waited = (begins - now) as f64 / 1e9;
         step.queue_seconds += waited;
-        step.queue_max = step.queue_max.max(waited);
         step.queued += 1;
         let leaves = begins + (PACKET as f64 / rate * 1e9) as u64;
         self.last_departure = leaves;
@@ -391,7 +362,7 @@ impl World {
         }
         let arrives = (leaves + self.scene.one_way.as_nanos() as u64).max(self.last_arrival);
         self.last_arrival = arrives;
-        self.at(arrives, Event::Arrival { packet, sent: now });
+        self.at(arrives, Event::Arrival { packet });
     }
 
     fn is_lost(&mut self) -> bool {
@@ -431,17 +402,13 @@ impl World {
         &mut self.report.steps[index]
     }
 
-    fn on_arrival(&mut self, packet: u64, sent: u64) {
+    fn on_arrival(&mut self, packet: u64) {
         let receiver = &mut self.receiver;
         receiver.received += 1;
         receiver.pending.push(packet);
         receiver.newest_at = self.now;
         let gap = receiver.largest.is_some_and(|largest| packet > largest + 1);
         receiver.largest = receiver.largest.max(Some(packet));
-        let _ = sent;
-        if gap && !receiver.ack_now {
-            receiver.ack_now = true;
-        }
         let per_rtt =
             self.scene.mbit * 1e6 / 8.0 * 2.0 * self.scene.one_way.as_secs_f64() / PACKET as f64;
         let every = if receiver.received < 100 {
@@ -460,7 +427,6 @@ impl World {
     fn send_ack(&mut self) {
         let delay = self.now - self.receiver.newest_at;
         self.receiver.pending_since = None;
-        self.receiver.ack_now = false;
         if self.scene.ack_loss > 0.0 && self.dice.unit() < self.scene.ack_loss {
             // The ranges stay and go into the next one.
             return;
@@ -479,13 +445,10 @@ impl World {
     }
 }
 
-/// Which packets a set holds, for tests that want to look.
-pub type Packets = BTreeSet<u64>;
-
 const ACK_DELAY: u64 = 5_000_000;
 const TIMER_GRAIN: u64 = 1_000_000;
 
 #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
-pub fn epoch() -> Instant {
+fn epoch() -> Instant {
     Instant::now()
 }

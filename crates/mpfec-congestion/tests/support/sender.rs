@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, CongestionController, CongestionEvent, ControllerKind, DeliveryRate, Group, Pacer,
-    PacketState, RttEstimator,
+    Ack, CongestionController, CongestionEvent, DeliveryRate, Group, Pacer, PacketState,
+    RttEstimator, Subflow,
 };
 
-use super::PACKET;
+use super::{PACKET, Scene};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -26,16 +26,16 @@ struct Sent {
 
 /// Sends packets as controller and pacer allow.
 #[derive(Debug)]
-pub struct Sender {
-    pub controller: Box<dyn CongestionController>,
-    pub rtt: RttEstimator,
+pub(super) struct Sender {
+    controller: Box<dyn CongestionController>,
+    rtt: RttEstimator,
     pacer: Pacer,
     delivery: DeliveryRate,
     packets: VecDeque<Sent>,
     /// Number of the first packet of `packets`.
     first: u64,
     largest_acked: Option<u64>,
-    pub in_flight: u64,
+    in_flight: u64,
     last_sent: Instant,
     last_heard: Instant,
     pto_count: u32,
@@ -43,13 +43,15 @@ pub struct Sender {
     app: Option<(f64, f64, Instant)>,
     app_limited: bool,
     sibling: bool,
+    part: f64,
+    delivery_rate: u64,
     suspected: Option<Instant>,
 }
 
 impl Sender {
-    pub fn new(kind: ControllerKind, now: Instant, app_rate: Option<f64>, sibling: bool) -> Self {
+    pub(super) fn new(scene: &Scene, now: Instant) -> Self {
         Self {
-            controller: kind.build(PACKET as u16, now, 20),
+            controller: scene.kind.build(PACKET as u16, now, 20),
             rtt: RttEstimator::new(Duration::from_millis(333)),
             pacer: Pacer::new(PACKET as u16, now),
             delivery: DeliveryRate::new(now),
@@ -61,9 +63,11 @@ impl Sender {
             last_heard: now,
             pto_count: 0,
             probes: 0,
-            app: app_rate.map(|rate| (rate, 0.0, now)),
+            app: scene.app_rate.map(|rate| (rate, 0.0, now)),
             app_limited: false,
-            sibling,
+            sibling: scene.sibling,
+            part: scene.part,
+            delivery_rate: 0,
             suspected: None,
         }
     }
@@ -84,7 +88,7 @@ impl Sender {
     }
 
     /// Number of the packet that leaves now, if one may.
-    pub fn poll_packet(&mut self, now: Instant) -> Option<u64> {
+    pub(super) fn poll_packet(&mut self, now: Instant) -> Option<u64> {
         if self.probes > 0 {
             self.probes -= 1;
             return Some(self.send(now));
@@ -126,7 +130,7 @@ impl Sender {
     }
 
     /// When something may happen without an acknowledgement.
-    pub fn next_wake(&mut self, now: Instant) -> Option<Instant> {
+    pub(super) fn next_wake(&mut self, now: Instant) -> Option<Instant> {
         let mut wake = self.timer();
         if self.suspected.is_none() && self.in_flight + PACKET <= self.controller.cwnd() {
             let mut at = self
@@ -171,7 +175,7 @@ impl Sender {
         )
     }
 
-    pub fn on_timers(&mut self, now: Instant) {
+    pub(super) fn on_timers(&mut self, now: Instant) {
         self.detect_lost(now);
         if self.timer().is_none_or(|at| at > now) {
             return;
@@ -197,7 +201,7 @@ impl Sender {
         }
     }
 
-    pub fn on_ack(&mut self, now: Instant, acked: &[u64], delay: Duration) {
+    pub(super) fn on_ack(&mut self, now: Instant, acked: &[u64], delay: Duration) {
         let Some(largest) = acked.iter().copied().max() else {
             return;
         };
@@ -233,6 +237,10 @@ impl Sender {
         }
         self.detect_lost(now);
         let rate = self.delivery.sample(now, self.rtt.min());
+        if let Some(sample) = rate {
+            self.delivery_rate = sample.bytes_per_second;
+        }
+        let subflows = self.subflows();
         self.controller.on_ack(&Ack {
             now,
             sent_at,
@@ -242,8 +250,30 @@ impl Sender {
             app_limited: self.app_limited,
             rtt: &self.rtt,
             rate,
-            group: Group::ALONE,
+            group: Group {
+                subflows: &subflows,
+                me: 0,
+            },
         });
+    }
+
+    /// This path, and a sibling that makes it the part that the scene wants.
+    fn subflows(&self) -> [Subflow; 2] {
+        let own = Subflow {
+            cwnd: self.controller.cwnd(),
+            srtt: self.rtt.smoothed(),
+            delivery_rate: self.delivery_rate,
+            mss: PACKET as u16,
+        };
+        let others = self.delivery_rate as f64 * (1.0 / self.part - 1.0);
+        [
+            own,
+            Subflow {
+                cwnd: 0,
+                delivery_rate: others as u64,
+                ..own
+            },
+        ]
     }
 
     fn detect_lost(&mut self, now: Instant) {
@@ -275,6 +305,7 @@ impl Sender {
             self.first += 1;
         }
         if let Some(sent_at) = newest {
+            let subflows = self.subflows();
             self.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
@@ -283,7 +314,10 @@ impl Sender {
                 in_flight: self.in_flight,
                 ecn: false,
                 rtt: &self.rtt,
-                group: Group::ALONE,
+                group: Group {
+                    subflows: &subflows,
+                    me: 0,
+                },
             });
         }
     }
