@@ -1,6 +1,8 @@
 //! What fuzz targets and benchmarks reach of the parts that the crate keeps to itself. Not
 //! for applications: it changes whenever those parts do.
 
+mod crypto;
+
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use crate::id::{Dir, Side, StreamId};
 use crate::wire::frame::{Ack, AckFacts, Frame, Frames, SymbolHeader};
 use crate::wire::header::{self, LongHeader, Marks, Protected, ShortHeader};
 use crate::wire::{ConnectionId, TAG_LEN, TransportParameters, packet_number};
+
+pub use self::crypto::{Link, ticket};
 
 /// Reads the headers of all packets in a datagram as if there were no protection, writes
 /// them again, and reads the same. Returns how many there are.

@@ -157,8 +157,13 @@ impl Ticket {
             }
             out.extend_from_slice(&address.port().to_be_bytes());
         }
-        out.extend_from_slice(&crc32(&out).to_be_bytes());
-        out
+        with_checksum(out)
+    }
+
+    /// The text that stands for `bytes`, whatever they are, with the right checksum.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn text_of(bytes: &[u8]) -> String {
+        to_text(&with_checksum(bytes.to_vec()))
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, TicketError> {
@@ -187,8 +192,7 @@ impl Ticket {
 
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = BASE32_NOPAD_NOCASE.encode(&self.encode());
-        write!(f, "{SCHEME}{}", text.to_ascii_lowercase())
+        f.write_str(&to_text(&self.encode()))
     }
 }
 
@@ -280,6 +284,17 @@ pub enum TicketError {
     },
 }
 
+fn to_text(bytes: &[u8]) -> String {
+    let digits = BASE32_NOPAD_NOCASE.encode(bytes).to_ascii_lowercase();
+    format!("{SCHEME}{digits}")
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = crc32(&bytes);
+    bytes.extend_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], TicketError> {
     let (bytes, behind) = rest.split_first_chunk().ok_or(TicketError::CutOff)?;
     *rest = behind;
@@ -356,11 +371,6 @@ mod tests {
             Some(1_800_000_000),
         )
         .expect("good addresses")
-    }
-
-    fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-        bytes.extend_from_slice(&crc32(&bytes).to_be_bytes());
-        bytes
     }
 
     proptest! {
