@@ -289,6 +289,16 @@ mod tests {
             );
             assert!(name != "limits" || read == 8, "{read} limits");
         });
+        replay("ticket", |name, bytes| {
+            ticket(bytes);
+            let text = String::from_utf8_lossy(bytes);
+            let is_ticket = text.parse::<crate::endpoint::Ticket>().is_ok();
+            let valid = ["text", "upper_case_text", "long_text"];
+            assert!(
+                name.len() == 40 || is_ticket == valid.contains(&name),
+                "{name}"
+            );
+        });
         replay("parameters", |name, bytes| {
             parameters(bytes);
             let valid = [
