@@ -12,6 +12,8 @@ mod id;
 #[cfg(feature = "tokio")]
 pub mod net;
 mod recovery;
+#[cfg(test)]
+mod specification;
 mod rng;
 mod stream;
 mod wire;
