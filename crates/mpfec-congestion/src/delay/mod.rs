@@ -13,9 +13,10 @@
 //!   former scaled by the path's part of the connection's rate;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
 //!   packets really acknowledged per second;
-//! - pacing: `1.15 cwnd / (floor + dq)`, in start-up `2 cwnd / (floor + dq)`: with the bound
-//!   above at most 1.5 times what is delivered plus what refills the losses, and on average
-//!   no more than the window, which is clocked by acknowledgements.
+//! - pacing: `min(1.15 cwnd / (floor + dq), 1.5 delivered / (1 - p0) + 4 / (floor + dq))`,
+//!   so that what leaves per second never exceeds what arrived and what refills the losses by
+//!   more than half and a few packets; in start-up `2 cwnd / (floor + dq)`, and
+//!   `4 cwnd / (floor + dq)` on paths too short for timers, where the window alone limits.
 
 mod evidence;
 mod floor;
@@ -29,7 +30,7 @@ use self::evidence::{Evidence, Lesson};
 use self::floor::Floor;
 use self::round::Round;
 use self::startup::Startup;
-use self::steady::{Drain, MIN_TARGET, Steady};
+use self::steady::{Drain, MAX_REFILL, MIN_TARGET, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -292,13 +293,18 @@ impl CongestionController for Delay {
 
     fn pacing_rate(&self) -> Option<u64> {
         let rtt = self.floor.get()? + self.queue_delay;
-        let gain = match self.mode {
-            Mode::Startup(_) => 2.0,
-            Mode::Steady(_) => 1.15,
+        let window = self.effective_window();
+        let rate = match self.mode {
+            Mode::Startup(_) => 2.0 * window / rtt,
+            // Timers are no finer than such a round trip: the window alone does better.
+            Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
+            Mode::Steady(_) => {
+                let delivered = self.delivered_max.max(self.delivered_now);
+                let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
+                (1.15 * window / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
+            }
         };
-        // Timers are no finer than such a round trip: the window alone does better.
-        let gain = if rtt < QUEUE_NOISE { 4.0 * gain } else { gain };
-        Some((gain * self.effective_window() * self.mss / rtt) as u64)
+        Some((rate * self.mss).max(1.0) as u64)
     }
 
     fn state(&self) -> &'static str {

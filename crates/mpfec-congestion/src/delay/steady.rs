@@ -237,4 +237,4 @@ impl Delay {
 const DEEP: f64 = 0.9;
 pub(super) const MIN_TARGET: f64 = 2.0;
 /// Above this share of loss sending more to refill it is no longer worth a larger bound.
-const MAX_REFILL: f64 = 0.6;
+pub(super) const MAX_REFILL: f64 = 0.6;
