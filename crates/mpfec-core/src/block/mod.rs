@@ -1,0 +1,14 @@
+//! Blocks of a stream on their way: cut into symbols at one end, put together again at the
+//! other. State, feedback and memory are per block, never per gap.
+
+mod bitmap;
+mod queue;
+mod receiver;
+mod sender;
+
+pub(crate) use self::queue::{SendQueue, Slot};
+pub(crate) use self::receiver::{BlockReceiver, Insertion};
+pub(crate) use self::sender::{BlockSender, Origin};
+
+/// Most source symbols in a block (K), on either side.
+pub(crate) const MAX_SOURCE_SYMBOLS: u32 = 1024;

@@ -1,0 +1,308 @@
+//! All blocks that the peer does not fully have, in delivery order, as the scheduler sees
+//! them.
+
+use std::cmp::Reverse;
+
+use mpfec_sched::BlockView;
+
+use super::BlockSender;
+
+/// Blocks of all streams: urgent streams first, then fair queueing by block among the
+/// streams of one priority. Looking up, sending and acknowledging cost the same however many
+/// there are.
+#[derive(Debug, Default)]
+pub(crate) struct SendQueue {
+    /// Live from `first` on; what lies before left and is cut off now and then, so that
+    /// taking blocks from the front moves nothing.
+    views: Vec<BlockView>,
+    /// Where the block of each view is.
+    order: Vec<Slot>,
+    first: usize,
+    entries: Vec<Option<Entry>>,
+    free: Vec<Slot>,
+    version: u64,
+    unsent: u64,
+    /// Blocks with lost symbols that can be replaced now.
+    deficient: usize,
+    buffered: u64,
+    next_sequence: u64,
+    /// Round of the latest block that began to leave.
+    round: u64,
+}
+
+/// Names a block while it is in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+#[derive(Debug)]
+struct Entry {
+    block: BlockSender,
+    key: Key,
+    position: usize,
+    /// Bytes that count as buffered.
+    len: u64,
+}
+
+/// Delivery order. `round` is a start time in blocks (start-time fair queueing): a stream
+/// that comes late starts at the round that is being served, not behind all that others have
+/// queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    priority: Reverse<i32>,
+    round: u64,
+    sequence: u64,
+}
+
+impl SendQueue {
+    /// The blocks in delivery order.
+    pub(crate) fn views(&self) -> &[BlockView] {
+        &self.views[self.first..]
+    }
+
+    /// The block that `views()[index]` describes.
+    pub(crate) fn slot_at(&self, index: usize) -> Option<Slot> {
+        self.order.get(self.first + index).copied()
+    }
+
+    /// Changes with feedback, loss and new data, not with sending.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Source symbols that never left.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Whether a symbol could leave now that the peer needs.
+    pub(crate) fn has_work(&self) -> bool {
+        self.unsent > 0 || self.deficient > 0
+    }
+
+    /// Bytes in all blocks.
+    pub(crate) fn buffered(&self) -> u64 {
+        self.buffered
+    }
+
+    /// Adds an empty block of a stream whose next block is due in `round`. Returns where it
+    /// is, and the round of the stream's block after it.
+    pub(crate) fn insert(&mut self, block: BlockSender, priority: i32, round: u64) -> (Slot, u64) {
+        let round = round.max(self.round);
+        let key = Key { priority: Reverse(priority), round, sequence: self.next_sequence };
+        self.next_sequence += 1;
+        let entry = Entry { block, key, position: 0, len: 0 };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.entries[slot.0 as usize] = Some(entry);
+                slot
+            }
+            None => {
+                self.entries.push(Some(entry));
+                Slot(self.entries.len() as u32 - 1)
+            }
+        };
+        self.place(slot, key, BlockView::default());
+        (slot, round + 1)
+    }
+
+    /// Changes a block together with its view.
+    pub(crate) fn with<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+        self.version += 1;
+        self.change(slot, change)
+    }
+
+    /// The same for sending, which leaves the version as it is.
+    pub(crate) fn send<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+        let result = self.change(slot, change);
+        let round = self.entry(slot).key.round;
+        self.round = self.round.max(round);
+        result
+    }
+
+    fn change<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+        let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
+        let view = &mut self.views[entry.position];
+        let has_repair = entry.block.origin().codec.has_repair();
+        let (unsent, deficient) = (view.unsent, is_deficient(view, has_repair));
+        let result = change(&mut entry.block, view);
+        self.unsent = self.unsent - u64::from(unsent) + u64::from(view.unsent);
+        self.deficient = self.deficient - usize::from(deficient) + usize::from(is_deficient(view, has_repair));
+        let len = entry.block.len() as u64;
+        self.buffered = self.buffered - entry.len + len;
+        entry.len = len;
+        result
+    }
+
+    /// A block and its view.
+    pub(crate) fn get(&self, slot: Slot) -> (&BlockSender, &BlockView) {
+        let entry = self.entry(slot);
+        (&entry.block, &self.views[entry.position])
+    }
+
+    /// Takes a block out.
+    pub(crate) fn remove(&mut self, slot: Slot) {
+        self.version += 1;
+        let view = self.displace(slot);
+        let Some(entry) = self.entries[slot.0 as usize].take() else {
+            return;
+        };
+        self.unsent -= u64::from(view.unsent);
+        self.deficient -= usize::from(is_deficient(&view, entry.block.origin().codec.has_repair()));
+        self.buffered -= entry.len;
+        self.free.push(slot);
+    }
+
+    /// Moves a block to where its new priority puts it.
+    pub(crate) fn set_priority(&mut self, slot: Slot, priority: i32) {
+        self.version += 1;
+        let view = self.displace(slot);
+        let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
+        entry.key.priority = Reverse(priority);
+        let key = entry.key;
+        self.place(slot, key, view);
+    }
+
+    fn entry(&self, slot: Slot) -> &Entry {
+        self.entries[slot.0 as usize].as_ref().expect(LIVE)
+    }
+
+    /// Puts a view where its key belongs.
+    fn place(&mut self, slot: Slot, key: Key, view: BlockView) {
+        self.version += 1;
+        let is_last = self.order[self.first..].last().is_none_or(|last| self.entry(*last).key < key);
+        let position = if is_last {
+            self.order.len()
+        } else {
+            self.first + self.order[self.first..].partition_point(|slot| self.entry(*slot).key < key)
+        };
+        self.views.insert(position, view);
+        self.order.insert(position, slot);
+        self.renumber(position..self.order.len());
+    }
+
+    /// Takes a view out, moving what is on its shorter side.
+    fn displace(&mut self, slot: Slot) -> BlockView {
+        let position = self.entry(slot).position;
+        if position - self.first >= self.order.len() - position {
+            self.order.remove(position);
+            let view = self.views.remove(position);
+            self.renumber(position..self.order.len());
+            return view;
+        }
+        self.order[self.first..=position].rotate_right(1);
+        self.views[self.first..=position].rotate_right(1);
+        let view = self.views[self.first].clone();
+        self.first += 1;
+        self.renumber(self.first..position + 1);
+        if self.first >= 32 && self.first * 2 >= self.order.len() {
+            self.order.drain(..self.first);
+            self.views.drain(..self.first);
+            self.first = 0;
+            self.renumber(0..self.order.len());
+        }
+        view
+    }
+
+    fn renumber(&mut self, positions: std::ops::Range<usize>) {
+        for position in positions {
+            let slot = self.order[position];
+            self.entries[slot.0 as usize].as_mut().expect(LIVE).position = position;
+        }
+    }
+}
+
+/// Whether symbols were lost that can be replaced: with a code not before K is known.
+fn is_deficient(view: &BlockView, has_repair: bool) -> bool {
+    (view.closed || !has_repair) && view.deficit() > 0
+}
+
+const LIVE: &str = "slots of blocks are forgotten when the block leaves the queue";
+
+#[cfg(test)]
+mod tests {
+    use mpfec_codec::{CodecKind, SymbolSize};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::block::Origin;
+    use crate::id::{Dir, Side, StreamId};
+
+    fn block(stream: u64, sbn: u64) -> BlockSender {
+        BlockSender::new(Origin {
+            stream: StreamId::new(Side::Client, Dir::Uni, stream),
+            sbn,
+            offset: 0,
+            symbol_size: SymbolSize::new(10).unwrap(),
+            codec: CodecKind::RaptorQ,
+        })
+    }
+
+    fn names(queue: &SendQueue) -> Vec<(u64, u64)> {
+        (0..queue.views().len())
+            .map(|index| {
+                let (block, _) = queue.get(queue.slot_at(index).unwrap());
+                (block.origin().stream.index(), block.origin().sbn)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_stream_that_comes_late_takes_turns_with_one_that_has_much_queued() {
+        let mut queue = SendQueue::default();
+        let (mut a, mut b) = (0, 0);
+        let mut first = Vec::new();
+        for sbn in 0..4 {
+            let (slot, next) = queue.insert(block(0, sbn), 0, a);
+            a = next;
+            first.push(slot);
+        }
+        queue.send(first[1], |_, _| ());
+        for sbn in 0..2 {
+            (_, b) = queue.insert(block(1, sbn), 0, b);
+        }
+        assert_eq!(names(&queue), [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3)]);
+    }
+
+    #[test]
+    fn urgent_streams_go_first_from_the_moment_they_are_urgent() {
+        let mut queue = SendQueue::default();
+        let (low, _) = queue.insert(block(0, 0), 0, 0);
+        queue.insert(block(1, 0), 1, 0);
+        assert_eq!(names(&queue), [(1, 0), (0, 0)]);
+        queue.set_priority(low, 2);
+        assert_eq!(names(&queue), [(0, 0), (1, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_stays_with_its_view(steps in prop::collection::vec((0_u8..4, 0_usize..64, -2_i32..3), 1..400)) {
+            let mut queue = SendQueue::default();
+            let mut live: Vec<(Slot, u32)> = Vec::new();
+            let mut count = 0;
+            for (step, pick, priority) in steps {
+                match step {
+                    0 | 1 => {
+                        let (slot, _) = queue.insert(block(u64::from(count), 0), priority, 0);
+                        queue.with(slot, |_, view| view.lost_once = count);
+                        live.push((slot, count));
+                        count += 1;
+                    }
+                    2 if !live.is_empty() => {
+                        let (slot, _) = live.remove(pick % live.len());
+                        queue.remove(slot);
+                    }
+                    3 if !live.is_empty() => queue.set_priority(live[pick % live.len()].0, priority),
+                    _ => {}
+                }
+                prop_assert_eq!(queue.views().len(), live.len());
+                for (slot, number) in &live {
+                    let (block, view) = queue.get(*slot);
+                    prop_assert_eq!(block.origin().stream.index(), u64::from(*number));
+                    prop_assert_eq!(view.lost_once, *number);
+                }
+                let keys: Vec<Key> = queue.order[queue.first..].iter().map(|slot| queue.entry(*slot).key).collect();
+                prop_assert!(keys.is_sorted());
+            }
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! One block as it arrives: its source bytes, and repair symbols as long as some are missing.
+
+use bytes::{Bytes, BytesMut};
+use mpfec_codec::{CodecKind, EncodingSymbolId, Progress, SourceSymbols, SymbolSize};
+
+use super::MAX_SOURCE_SYMBOLS;
+use super::bitmap::Bitmap;
+use crate::error::TransportError;
+
+/// Puts a block together again.
+///
+/// Source symbols are copied to their place in one buffer; what is contiguous from the start
+/// can be taken out at once, in one piece and without another copy. So a symbol never keeps
+/// the datagram buffer alive that it came in, and memory is bounded by the positions that
+/// flow control allows.
+#[derive(Debug)]
+pub(crate) struct BlockReceiver {
+    /// Where in the stream it starts, in bytes.
+    offset: u64,
+    /// T.
+    size: SymbolSize,
+    /// Bytes in it, once known.
+    length: Option<u32>,
+    /// K, once known.
+    source_symbols: Option<u32>,
+    /// Where in the stream the next block begins at the latest.
+    bound: u64,
+    received: Bitmap,
+    /// Source symbols here, and how many of them from the first on without a gap.
+    count: u32,
+    contiguous: u32,
+    /// Bytes up to the end of the furthest source symbol.
+    reach: usize,
+    /// Source bytes from `taken` on; zeros where nothing arrived yet.
+    data: BytesMut,
+    /// Bytes taken out so far.
+    taken: usize,
+    /// What was taken out, for the decoder: whole symbols each.
+    handed: Vec<Bytes>,
+    repair: Vec<(EncodingSymbolId, Bytes)>,
+    /// Times that enough symbols for decoding were here and did not suffice.
+    failures: u32,
+}
+
+/// What a symbol did for its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Insertion {
+    /// Nothing, it was here already.
+    Redundant,
+    /// It was missing.
+    Useful,
+    /// With it the block could be decoded.
+    Decoded,
+    /// K symbols and more are here but do not suffice; so many beyond K are needed.
+    Undecodable(u32),
+}
+
+impl BlockReceiver {
+    /// An empty block of symbols of `size` bytes that starts at `offset`, before `bound`.
+    pub(crate) fn new(offset: u64, size: SymbolSize, bound: u64) -> Self {
+        Self {
+            offset,
+            size,
+            length: None,
+            source_symbols: None,
+            bound,
+            received: Bitmap::default(),
+            count: 0,
+            contiguous: 0,
+            reach: 0,
+            data: BytesMut::new(),
+            taken: 0,
+            handed: Vec::new(),
+            repair: Vec::new(),
+            failures: 0,
+        }
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn symbol_size(&self) -> SymbolSize {
+        self.size
+    }
+
+    /// Bytes in the block, once known.
+    pub(crate) fn length(&self) -> Option<u32> {
+        self.length
+    }
+
+    /// Where in the stream it ends, as far as that is known.
+    pub(crate) fn known_end(&self) -> u64 {
+        self.offset + self.length.map_or(self.reach.max(1) as u64, u64::from)
+    }
+
+    /// Bytes from its start that are here without a gap.
+    pub(crate) fn contiguous_bytes(&self) -> usize {
+        let end = self.contiguous as usize * self.size.bytes();
+        self.length.map_or(end, |length| end.min(length as usize))
+    }
+
+    /// Whether it waits to be taken out.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.contiguous_bytes() > self.taken
+    }
+
+    /// Whether all source symbols are here.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.source_symbols.is_some_and(|count| self.contiguous == count)
+    }
+
+    /// Symbols beyond K that it needs, as far as decoding has shown.
+    pub(crate) fn extra(&self) -> u32 {
+        self.failures
+    }
+
+    /// The next block begins at `bound` or before.
+    pub(crate) fn set_bound(&mut self, bound: u64) -> Result<(), TransportError> {
+        if self.known_end() > bound {
+            return Err(TransportError::protocol_violation("blocks overlap"));
+        }
+        self.bound = self.bound.min(bound);
+        Ok(())
+    }
+
+    /// The block is `length` bytes long.
+    pub(crate) fn set_length(&mut self, length: u64) -> Result<(), TransportError> {
+        match self.length {
+            Some(known) if u64::from(known) == length => return Ok(()),
+            Some(_) => return Err(TransportError::protocol_violation("block of two lengths")),
+            None => {}
+        }
+        if length > u64::from(MAX_SOURCE_SYMBOLS) * self.size.bytes() as u64 {
+            return Err(TransportError::protocol_violation("block of too many symbols"));
+        }
+        if (self.reach as u64) > length || self.offset + length > self.bound {
+            return Err(TransportError::protocol_violation("symbols beyond the end of their block"));
+        }
+        self.length = Some(length as u32);
+        self.source_symbols = Some(length.div_ceil(self.size.bytes() as u64) as u32);
+        Ok(())
+    }
+
+    /// Takes a symbol whose size is right and whose end flow control allows. Source symbols
+    /// of a block of unknown length have T bytes.
+    pub(crate) fn insert(&mut self, esi: EncodingSymbolId, payload: &Bytes) -> Result<Insertion, TransportError> {
+        if self.is_complete() {
+            return Ok(Insertion::Redundant);
+        }
+        let inserted = match self.source_symbols {
+            Some(count) if esi.value() >= count => self.insert_repair(esi, payload),
+            _ => self.insert_source(esi.value(), payload)?,
+        };
+        if !inserted {
+            return Ok(Insertion::Redundant);
+        }
+        if self.repair.is_empty() { Ok(Insertion::Useful) } else { self.try_decode() }
+    }
+
+    fn insert_source(&mut self, esi: u32, payload: &[u8]) -> Result<bool, TransportError> {
+        let start = esi as usize * self.size.bytes();
+        let end = start + payload.len();
+        if end > self.reach {
+            if self.offset + end as u64 > self.bound {
+                return Err(TransportError::protocol_violation("blocks overlap"));
+            }
+            self.reach = end;
+        }
+        if !self.received.insert(esi) {
+            return Ok(false);
+        }
+        self.count += 1;
+        if esi == self.contiguous {
+            self.contiguous = self.received.first_missing_from(esi + 1);
+        }
+        let position = start - self.taken;
+        if position < self.data.len() {
+            self.data[position..position + payload.len()].copy_from_slice(payload);
+        } else {
+            self.reserve(end);
+            self.data.resize(position, 0);
+            self.data.extend_from_slice(payload);
+        }
+        Ok(true)
+    }
+
+    /// Room for bytes up to `end`: for the whole block if its length is known, as flow control
+    /// allows that then; else twice as much as before.
+    fn reserve(&mut self, end: usize) {
+        if end - self.taken <= self.data.capacity() {
+            return;
+        }
+        let wanted = match self.length {
+            Some(length) => end.max(length as usize),
+            None => end.max(MIN_CAPACITY).max(2 * self.data.len() + self.taken),
+        };
+        self.data.reserve(wanted - self.taken - self.data.len());
+    }
+
+    fn insert_repair(&mut self, esi: EncodingSymbolId, payload: &[u8]) -> bool {
+        if self.repair.iter().any(|(known, _)| *known == esi) {
+            return false;
+        }
+        self.repair.push((esi, Bytes::copy_from_slice(payload)));
+        true
+    }
+
+    /// Decodes if as many symbols are here as it takes.
+    fn try_decode(&mut self) -> Result<Insertion, TransportError> {
+        if self.is_complete() {
+            self.forget_repair();
+            return Ok(Insertion::Useful);
+        }
+        let Some(count) = self.source_symbols else {
+            return Ok(Insertion::Useful);
+        };
+        if self.count + (self.repair.len() as u32) < count + self.failures {
+            return Ok(Insertion::Useful);
+        }
+        let Some(source_symbols) = SourceSymbols::new(count) else {
+            return Ok(Insertion::Useful);
+        };
+        let rest = std::mem::take(&mut self.data).freeze();
+        let recovered = self.decode(source_symbols, &rest);
+        self.data = rest.try_into_mut().unwrap_or_else(|rest| BytesMut::from(&rest[..]));
+        let Some(recovered) = recovered else {
+            self.failures += 1;
+            if self.failures > MAX_FAILURES {
+                return Err(TransportError::protocol_violation("repair symbols that do not repair"));
+            }
+            return Ok(Insertion::Undecodable(self.failures));
+        };
+        self.fill(&recovered);
+        self.contiguous = count;
+        self.count = count;
+        self.forget_repair();
+        Ok(Insertion::Decoded)
+    }
+
+    /// The source symbols that did not arrive, if the others and the repair symbols suffice.
+    fn decode(&self, source_symbols: SourceSymbols, rest: &Bytes) -> Option<Vec<(u32, Bytes)>> {
+        let mut decoder = CodecKind::RaptorQ.decoder(source_symbols, self.size);
+        let size = self.size.bytes();
+        let mut is_done = false;
+        let mut push = |esi, symbol| match decoder.push(esi, symbol) {
+            Ok(Progress::Complete) => is_done = true,
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "symbol refused by the decoder"),
+        };
+        let mut start = 0;
+        for chunk in self.handed.iter().chain([rest]) {
+            for position in (0..chunk.len()).step_by(size) {
+                let esi = ((start + position) / size) as u32;
+                if self.received.contains(esi) {
+                    let symbol = chunk.slice(position..chunk.len().min(position + size));
+                    push(EncodingSymbolId::new(esi)?, symbol);
+                }
+            }
+            start += chunk.len();
+        }
+        for (esi, symbol) in &self.repair {
+            push(*esi, symbol.clone());
+        }
+        is_done.then(|| std::iter::from_fn(|| decoder.poll_recovered()).collect())
+    }
+
+    /// Puts decoded symbols to their places.
+    fn fill(&mut self, recovered: &[(u32, Bytes)]) {
+        let size = self.size.bytes();
+        let length = self.length.map_or(0, |length| length as usize) - self.taken;
+        self.data.resize(length, 0);
+        for (esi, symbol) in recovered {
+            let start = *esi as usize * size - self.taken;
+            let end = length.min(start + symbol.len());
+            if let Some(place) = self.data.get_mut(start..end) {
+                place.copy_from_slice(&symbol[..end - start]);
+            }
+        }
+    }
+
+    fn forget_repair(&mut self) {
+        self.repair = Vec::new();
+        self.handed = Vec::new();
+    }
+
+    /// Takes out what is contiguous and was not taken before.
+    pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
+        let ready = self.contiguous_bytes() - self.taken;
+        if ready == 0 {
+            return None;
+        }
+        let is_complete = self.is_complete();
+        let chunk = if is_complete { std::mem::take(&mut self.data) } else { self.data.split_to(ready) }.freeze();
+        self.taken += ready;
+        if !is_complete {
+            self.handed.push(chunk.clone());
+        }
+        Some(chunk)
+    }
+}
+
+/// Bytes for which room is made when the length of a block is unknown.
+const MIN_CAPACITY: usize = 16 << 10;
+/// Decodings that may fail before the peer is taken for hostile: each failure of random
+/// symbols has a probability of about 1/256 after the one before.
+const MAX_FAILURES: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use mpfec_codec::BlockEncoder;
+
+    use super::*;
+
+    const T: usize = 10;
+
+    fn esi(value: u32) -> EncodingSymbolId {
+        EncodingSymbolId::new(value).unwrap()
+    }
+
+    fn bytes(len: usize) -> Bytes {
+        (0..len).map(|byte| (byte * 7 % 251) as u8).collect()
+    }
+
+    fn symbol(block: &Bytes, esi: u32) -> Bytes {
+        let start = esi as usize * T;
+        block.slice(start..block.len().min(start + T))
+    }
+
+    fn encoder(block: &Bytes) -> Box<dyn BlockEncoder> {
+        let mut encoder = CodecKind::RaptorQ.encoder(SymbolSize::new(T as u32).unwrap());
+        for index in 0..block.len().div_ceil(T) as u32 {
+            encoder.push_source(symbol(block, index)).unwrap();
+        }
+        encoder.close();
+        encoder
+    }
+
+    fn repair(encoder: &mut dyn BlockEncoder, value: u32) -> Bytes {
+        let mut out = Vec::new();
+        encoder.encode(esi(value), &mut out).unwrap();
+        out.into()
+    }
+
+    fn receiver() -> BlockReceiver {
+        BlockReceiver::new(0, SymbolSize::new(T as u32).unwrap(), u64::MAX)
+    }
+
+    #[test]
+    fn bytes_without_a_gap_are_handed_out_before_the_block_is_complete() {
+        let block = bytes(45);
+        let mut receiver = receiver();
+        receiver.insert(esi(0), &symbol(&block, 0)).unwrap();
+        receiver.insert(esi(2), &symbol(&block, 2)).unwrap();
+        assert_eq!(receiver.take_ready().unwrap(), block[..10]);
+        assert_eq!(receiver.take_ready(), None);
+        receiver.insert(esi(1), &symbol(&block, 1)).unwrap();
+        assert_eq!(receiver.take_ready().unwrap(), block[10..30]);
+        receiver.insert(esi(3), &symbol(&block, 3)).unwrap();
+        receiver.set_length(45).unwrap();
+        assert!(!receiver.is_complete());
+        receiver.insert(esi(4), &symbol(&block, 4)).unwrap();
+        assert!(receiver.is_complete());
+        assert_eq!(receiver.take_ready().unwrap(), block[30..]);
+    }
+
+    #[test]
+    fn repair_symbols_stand_in_for_lost_ones_after_others_were_read() {
+        let block = bytes(95);
+        let mut encoder = encoder(&block);
+        let mut receiver = receiver();
+        for index in [0, 1, 2, 5, 6, 8, 9] {
+            receiver.insert(esi(index), &symbol(&block, index)).unwrap();
+        }
+        assert_eq!(receiver.take_ready().unwrap(), block[..30]);
+        receiver.set_length(95).unwrap();
+        let mut last = Insertion::Useful;
+        for index in 10..20 {
+            last = receiver.insert(esi(index), &repair(&mut *encoder, index)).unwrap();
+            if last == Insertion::Decoded {
+                break;
+            }
+        }
+        assert_eq!(last, Insertion::Decoded);
+        assert_eq!(receiver.take_ready().unwrap(), block[30..]);
+        assert_eq!(receiver.insert(esi(3), &symbol(&block, 3)).unwrap(), Insertion::Redundant);
+    }
+
+    #[test]
+    fn a_block_decodes_from_repair_symbols_alone() {
+        let block = bytes(641);
+        let mut encoder = encoder(&block);
+        let mut receiver = receiver();
+        receiver.set_length(641).unwrap();
+        let decoded =
+            (65..80 + 65).any(|index| receiver.insert(esi(index), &repair(&mut *encoder, index)).unwrap() == Insertion::Decoded);
+        assert!(decoded);
+        assert_eq!(receiver.take_ready().unwrap(), block);
+    }
+
+    #[test]
+    fn symbols_that_contradict_what_is_known_of_the_block_are_errors() {
+        let block = bytes(50);
+        let mut receiver = BlockReceiver::new(100, SymbolSize::new(T as u32).unwrap(), 150);
+        receiver.insert(esi(3), &symbol(&block, 3)).unwrap();
+        assert!(receiver.set_length(39).is_err(), "symbol 3 is there and ends at 40");
+        assert!(receiver.set_length(51).is_err(), "the next block begins at 150");
+        assert!(receiver.set_bound(139).is_err());
+        assert!(receiver.insert(esi(5), &symbol(&block, 0)).is_err(), "it would end at 160");
+        receiver.set_length(50).unwrap();
+        assert!(receiver.set_length(49).is_err());
+    }
+
+    #[test]
+    fn a_far_symbol_of_an_open_block_does_not_occupy_more_than_flow_control_allowed() {
+        let mut receiver = receiver();
+        receiver.insert(esi(1000), &bytes(T)).unwrap();
+        assert!(receiver.data.capacity() <= 2 * (1001 * T).max(MIN_CAPACITY));
+    }
+}

@@ -1,0 +1,441 @@
+//! One block on its way to the peer: its bytes, and what became of each symbol.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
+
+use bytes::Bytes;
+use mpfec_codec::{BlockEncoder, CodecKind, EncodingSymbolId, SymbolSize};
+use mpfec_sched::{BlockView, SymbolKind};
+
+use crate::component::FrameWriter;
+use crate::id::StreamId;
+use crate::recovery::Token;
+use crate::wire::frame::SymbolHeader;
+
+/// Where a block belongs and how it is cut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) stream: StreamId,
+    /// Number of the block within the stream.
+    pub(crate) sbn: u64,
+    /// Where in the stream it starts, in bytes.
+    pub(crate) offset: u64,
+    /// T.
+    pub(crate) symbol_size: SymbolSize,
+    pub(crate) codec: CodecKind,
+}
+
+/// Source bytes and symbols of one block. What schedulers need to know of it is in its
+/// [`BlockView`], which every method is handed and keeps up to date.
+pub(crate) struct BlockSender {
+    origin: Origin,
+    source: Source,
+    /// What became of each source symbol.
+    fates: Vec<Fate>,
+    /// First source symbol that never left.
+    next_source: u32,
+    /// Repair symbols made so far.
+    repairs: u32,
+    /// Distinct symbols that arrived, and how many of them are source symbols.
+    held: u32,
+    source_held: u32,
+    /// Symbols that the peer needs beyond K because K of them did not decode.
+    extra: u32,
+    /// Without a code: source symbols to send again; some may have arrived late.
+    lost: VecDeque<u32>,
+    encoder: Option<Box<dyn BlockEncoder>>,
+    fin: Option<Fin>,
+}
+
+/// Symbols that tell the peer that the stream ends here.
+#[derive(Debug, Clone, Copy)]
+struct Fin {
+    /// Source symbols from here on tell it the first time they are sent.
+    source_from: u32,
+    /// Repair symbols from here on do.
+    repair_from: u32,
+}
+
+/// Bytes of a block; they are shared with the encoder once no more are added.
+enum Source {
+    Open(Vec<u8>),
+    Closed(Bytes),
+}
+
+/// What became of a source symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Unsent,
+    /// Its latest copy is on the way on the path of this slot.
+    InFlight(u8),
+    Lost,
+    Arrived,
+}
+
+/// What an acknowledgement told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// The peer has the whole block.
+    pub(crate) complete: bool,
+    /// The peer knows from it that the stream ends with this block.
+    pub(crate) fin: bool,
+}
+
+impl BlockSender {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            source: Source::Open(Vec::new()),
+            fates: Vec::new(),
+            next_source: 0,
+            repairs: 0,
+            held: 0,
+            source_held: 0,
+            extra: 0,
+            lost: VecDeque::new(),
+            encoder: None,
+            fin: None,
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Bytes in it.
+    pub(crate) fn len(&self) -> usize {
+        self.source.as_slice().len()
+    }
+
+    /// Whether the peer may need further symbols, whatever is on the way.
+    pub(crate) fn is_wanting(&self, view: &BlockView) -> bool {
+        self.held < view.source_symbols + self.extra || !view.closed
+    }
+
+    /// Takes bytes up to `max_symbols` full symbols. Returns how many.
+    pub(crate) fn append(&mut self, data: &[u8], max_symbols: u32, view: &mut BlockView) -> usize {
+        let size = self.origin.symbol_size.bytes();
+        let Source::Open(bytes) = &mut self.source else {
+            return 0;
+        };
+        let capacity = size * max_symbols as usize;
+        let taken = data.len().min(capacity.saturating_sub(bytes.len()));
+        if bytes.capacity() - bytes.len() < taken {
+            // Doubling, but never beyond what the block can hold.
+            let more = taken.max(bytes.len()).min(capacity - bytes.len());
+            bytes.reserve_exact(more);
+        }
+        bytes.extend_from_slice(&data[..taken]);
+        let full = (bytes.len() / size) as u32;
+        self.grow(full, view);
+        taken
+    }
+
+    /// Ends the block at what it holds. Returns whether the peer has all of it already.
+    pub(crate) fn close(&mut self, view: &mut BlockView) -> bool {
+        if let Source::Open(bytes) = &mut self.source {
+            let bytes = std::mem::take(bytes);
+            let count = bytes.len().div_ceil(self.origin.symbol_size.bytes()) as u32;
+            self.source = Source::Closed(bytes.into());
+            self.grow(count, view);
+            view.closed = true;
+        }
+        self.is_complete(view)
+    }
+
+    /// Says that the stream ends with this block. Returns whether a symbol that was never
+    /// sent will tell the peer.
+    pub(crate) fn set_fin(&mut self, view: &mut BlockView) -> bool {
+        self.fin = Some(Fin { source_from: self.next_source, repair_from: self.repairs });
+        view.unsent > 0
+    }
+
+    /// Cuts the block anew if no symbol of it ever left and that keeps it within
+    /// `max_symbols`.
+    pub(crate) fn set_symbol_size(&mut self, size: SymbolSize, max_symbols: u32, view: &mut BlockView) {
+        let len = self.len();
+        if self.next_source > 0 || len.div_ceil(size.bytes()) > max_symbols as usize {
+            return;
+        }
+        self.origin.symbol_size = size;
+        let count = if view.closed { len.div_ceil(size.bytes()) } else { len / size.bytes() };
+        self.fates.clear();
+        view.source_symbols = 0;
+        view.unsent = 0;
+        self.grow(count as u32, view);
+    }
+
+    fn grow(&mut self, count: u32, view: &mut BlockView) {
+        let new = count.saturating_sub(view.source_symbols);
+        self.fates.resize(count as usize, Fate::Unsent);
+        view.source_symbols += new;
+        view.unsent += new;
+    }
+
+    /// Appends the next symbol of a kind. `None` if there is none or it does not fit.
+    pub(crate) fn write(
+        &mut self,
+        now: Instant,
+        kind: SymbolKind,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        match kind {
+            SymbolKind::Source => self.write_source(slot, writer, view)?,
+            SymbolKind::Repair => self.write_repair(slot, writer, view)?,
+        }
+        view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
+        view.first_sent.get_or_insert(now);
+        Some(())
+    }
+
+    /// Appends a symbol that is of use whatever else arrives: for when a path is to answer.
+    pub(crate) fn write_probe(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        if view.unsent > 0 {
+            return self.write(now, SymbolKind::Source, slot, writer, view);
+        }
+        if self.write(now, SymbolKind::Repair, slot, writer, view).is_some() {
+            return Some(());
+        }
+        // No code, or the block is still open: one more copy of what is on its way.
+        let esi = self.fates.iter().position(|fate| matches!(fate, Fate::InFlight(_)))?;
+        self.write_copy(esi as u32, writer)?;
+        if let Fate::InFlight(before) = self.fates[esi] {
+            leave(view, usize::from(before));
+        }
+        self.fates[esi] = Fate::InFlight(slot as u8);
+        view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
+        Some(())
+    }
+
+    fn write_source(&mut self, slot: usize, writer: &mut FrameWriter<'_>, view: &mut BlockView) -> Option<()> {
+        if view.unsent == 0 {
+            return None;
+        }
+        let esi = self.next_source;
+        self.write_copy(esi, writer)?;
+        self.fates[esi as usize] = Fate::InFlight(slot as u8);
+        self.next_source += 1;
+        view.unsent -= 1;
+        Some(())
+    }
+
+    fn write_repair(&mut self, slot: usize, writer: &mut FrameWriter<'_>, view: &mut BlockView) -> Option<()> {
+        if self.is_repeated(view) {
+            // The only symbol is as good as any repair symbol, and shorter.
+            if self.next_source == 0 {
+                return None;
+            }
+            return self.write_copy(0, writer);
+        }
+        if !self.origin.codec.has_repair() {
+            return self.write_lost(slot, writer);
+        }
+        if !view.closed {
+            return None;
+        }
+        let esi = EncodingSymbolId::new(view.source_symbols + self.repairs)?;
+        let size = self.origin.symbol_size.bytes();
+        let header = self.header(esi.value(), size).fitting(writer.room())?;
+        if self.encoder.is_none() {
+            self.encoder = self.build_encoder();
+        }
+        let encoder = self.encoder.as_mut()?;
+        let out = writer.buf();
+        let start = out.len();
+        header.encode(out);
+        if let Err(error) = encoder.encode(esi, out) {
+            out.truncate(start);
+            tracing::debug!(%error, "no repair symbol");
+            return None;
+        }
+        writer.wrote(Some(self.token(esi.value())));
+        self.repairs += 1;
+        Some(())
+    }
+
+    /// Without a code: a lost source symbol again.
+    fn write_lost(&mut self, slot: usize, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let esi = loop {
+            let esi = *self.lost.front()?;
+            if self.fates[esi as usize] == Fate::Lost {
+                break esi;
+            }
+            self.lost.pop_front();
+        };
+        self.write_copy(esi, writer)?;
+        self.fates[esi as usize] = Fate::InFlight(slot as u8);
+        self.lost.pop_front();
+        Some(())
+    }
+
+    fn write_copy(&self, esi: u32, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let payload = self.symbol(esi);
+        let header = self.header(esi, payload.len()).fitting(writer.room())?;
+        let out = writer.buf();
+        header.encode(out);
+        out.extend_from_slice(payload);
+        writer.wrote(Some(self.token(esi)));
+        Some(())
+    }
+
+    fn symbol(&self, esi: u32) -> &[u8] {
+        let size = self.origin.symbol_size.bytes();
+        let bytes = self.source.as_slice();
+        let start = esi as usize * size;
+        &bytes[start..bytes.len().min(start + size)]
+    }
+
+    fn header(&self, esi: u32, payload_len: usize) -> SymbolHeader {
+        let Origin { stream, sbn, offset, symbol_size, .. } = self.origin;
+        SymbolHeader {
+            stream,
+            sbn,
+            offset,
+            symbol_size: symbol_size.value(),
+            esi,
+            block_length: match &self.source {
+                Source::Open(_) => None,
+                Source::Closed(bytes) => Some(bytes.len() as u32),
+            },
+            fin: self.fin.is_some(),
+            payload_len,
+            with_length: true,
+        }
+    }
+
+    fn token(&self, esi: u32) -> Token {
+        Token::Symbol { stream: self.origin.stream, sbn: self.origin.sbn, esi }
+    }
+
+    fn build_encoder(&self) -> Option<Box<dyn BlockEncoder>> {
+        let Source::Closed(bytes) = &self.source else {
+            return None;
+        };
+        let size = self.origin.symbol_size.bytes();
+        let mut encoder = self.origin.codec.encoder(self.origin.symbol_size);
+        for start in (0..bytes.len()).step_by(size) {
+            let symbol = bytes.slice(start..bytes.len().min(start + size));
+            if let Err(error) = encoder.push_source(symbol) {
+                tracing::debug!(%error, "block refused by its encoder");
+                return None;
+            }
+        }
+        encoder.close();
+        Some(encoder)
+    }
+
+    /// A symbol arrived. `was_lost`: it had been declared lost before.
+    pub(crate) fn on_acked(&mut self, esi: u32, slot: usize, was_lost: bool, view: &mut BlockView) -> Arrival {
+        let is_source = esi < view.source_symbols;
+        let fin = self.fin.is_some_and(|fin| {
+            if is_source { esi >= fin.source_from } else { esi - view.source_symbols >= fin.repair_from }
+        });
+        let is_new = if !is_source {
+            if !was_lost {
+                leave(view, slot);
+            }
+            true
+        } else if self.is_repeated(view) {
+            if !was_lost {
+                leave(view, slot);
+            }
+            std::mem::replace(&mut self.fates[0], Fate::Arrived) != Fate::Arrived
+        } else {
+            let fate = &mut self.fates[esi as usize];
+            if let Fate::InFlight(slot) = *fate {
+                leave(view, usize::from(slot));
+            }
+            std::mem::replace(fate, Fate::Arrived) != Fate::Arrived
+        };
+        if is_new {
+            self.held += 1;
+            self.source_held += u32::from(is_source);
+            view.held = self.held.saturating_sub(self.extra);
+        }
+        Arrival { complete: self.is_complete(view), fin }
+    }
+
+    /// A symbol was declared lost.
+    pub(crate) fn on_lost(&mut self, esi: u32, slot: usize, view: &mut BlockView) {
+        view.lost_once = view.lost_once.saturating_add(1);
+        if esi >= view.source_symbols || self.is_repeated(view) {
+            leave(view, slot);
+            return;
+        }
+        let fate = &mut self.fates[esi as usize];
+        // A later copy may be on its way elsewhere.
+        if *fate == Fate::InFlight(slot as u8) {
+            *fate = Fate::Lost;
+            leave(view, slot);
+            if !self.origin.codec.has_repair() {
+                self.lost.push_back(esi);
+            }
+        }
+    }
+
+    /// The peer needs `extra` distinct symbols beyond K.
+    pub(crate) fn set_extra(&mut self, extra: u32, view: &mut BlockView) {
+        self.extra = self.extra.max(extra);
+        view.held = self.held.saturating_sub(self.extra);
+    }
+
+    /// Whether so many symbols left that the peer could have decoded the block.
+    pub(crate) fn may_be_decoded(&self, view: &BlockView) -> bool {
+        view.closed && self.next_source + self.repairs >= view.source_symbols
+    }
+
+    /// Whether it is one symbol and stays so: every copy is on the way by itself.
+    fn is_repeated(&self, view: &BlockView) -> bool {
+        view.closed && view.source_symbols == 1
+    }
+
+    fn is_complete(&self, view: &BlockView) -> bool {
+        view.closed && self.source_held == view.source_symbols
+    }
+}
+
+impl fmt::Debug for BlockSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockSender")
+            .field("origin", &self.origin)
+            .field("len", &self.len())
+            .field("held", &self.held)
+            .field("repairs", &self.repairs)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Open(bytes) => bytes,
+            Self::Closed(bytes) => bytes,
+        }
+    }
+}
+
+impl SymbolHeader {
+    /// The header with which the symbol fits into `room` bytes: without its length only if it
+    /// fills them, as nothing may follow then.
+    fn fitting(mut self, room: usize) -> Option<Self> {
+        self.with_length = false;
+        if self.size() + self.payload_len == room {
+            return Some(self);
+        }
+        self.with_length = true;
+        (self.size() + self.payload_len <= room).then_some(self)
+    }
+}
+
+fn leave(view: &mut BlockView, slot: usize) {
+    view.in_flight[slot] = view.in_flight[slot].saturating_sub(1);
+}

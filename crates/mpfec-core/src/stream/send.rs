@@ -1,0 +1,280 @@
+//! The sending half of a stream: bytes cut into blocks, and which of them the peer has.
+
+use std::collections::VecDeque;
+
+use mpfec_codec::{CodecKind, SymbolSize};
+
+use super::event::WriteError;
+use super::flow::SendCredit;
+use crate::block::{BlockSender, Origin, SendQueue, Slot};
+use crate::id::StreamId;
+
+/// What the streams of a connection share on the sending side.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) queue: SendQueue,
+    pub(super) credit: SendCredit,
+    pub(super) codec: CodecKind,
+    /// T of new blocks.
+    pub(super) symbol_size: SymbolSize,
+    /// Source symbols in a block at most.
+    pub(super) max_symbols: u32,
+    /// Bytes that blocks may hold.
+    pub(super) buffer: u64,
+    /// Numbers of blocks from the first that the peer may lack on, over all streams, and how
+    /// many there may be.
+    pub(super) live_blocks: usize,
+    pub(super) max_blocks: usize,
+}
+
+/// One stream that we write.
+#[derive(Debug)]
+pub(super) struct SendStream {
+    pub(super) priority: i32,
+    pub(super) credit: SendCredit,
+    pub(super) state: SendState,
+    /// Blocks from number `first_sbn` on; `None`: the peer has it.
+    blocks: VecDeque<Option<Slot>>,
+    first_sbn: u64,
+    /// The last block takes more bytes.
+    is_open: bool,
+    next_round: u64,
+    /// STREAM_FIN is due or under way.
+    pub(super) has_fin_frame: bool,
+}
+
+/// How far a sending half has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SendState {
+    /// It takes data.
+    Open,
+    /// All was written. `known`: the peer knows where it ends.
+    Ending { known: bool },
+    /// The peer has all of it.
+    Finished,
+    /// Abandoned with `code`, on the peer's wish if `stopped`.
+    Reset { code: u64, stopped: bool },
+}
+
+/// Why a write took less than it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// Too much is buffered.
+    Buffer,
+    /// Flow control of the stream.
+    StreamWindow,
+    /// Flow control of the connection.
+    ConnectionWindow,
+}
+
+impl Shared {
+    /// What stands in the way of writing to a stream with this credit.
+    pub(super) fn obstacle(&self, credit: &SendCredit) -> Option<Obstacle> {
+        if credit.left() == 0 {
+            Some(Obstacle::StreamWindow)
+        } else if self.credit.left() == 0 {
+            Some(Obstacle::ConnectionWindow)
+        } else if self.queue.buffered() >= self.buffer || self.live_blocks >= self.max_blocks {
+            Some(Obstacle::Buffer)
+        } else {
+            None
+        }
+    }
+
+    fn room(&self, credit: &SendCredit) -> u64 {
+        let buffer = self.buffer.saturating_sub(self.queue.buffered());
+        buffer.min(credit.left()).min(self.credit.left())
+    }
+}
+
+impl SendStream {
+    pub(super) fn new(limit: u64) -> Self {
+        Self {
+            priority: 0,
+            credit: SendCredit::new(limit),
+            state: SendState::Open,
+            blocks: VecDeque::new(),
+            first_sbn: 0,
+            is_open: false,
+            next_round: 0,
+            has_fin_frame: false,
+        }
+    }
+
+    /// Whether a write makes sense.
+    pub(super) fn check_writable(&self) -> Result<(), WriteError> {
+        match self.state {
+            SendState::Open => Ok(()),
+            SendState::Reset { code, stopped: true } => Err(WriteError::Stopped(code)),
+            _ => Err(WriteError::Closed),
+        }
+    }
+
+    /// Copies bytes into blocks as far as buffer and windows allow. Returns how many.
+    pub(super) fn write(&mut self, id: StreamId, data: &[u8], shared: &mut Shared) -> usize {
+        let room = usize::try_from(shared.room(&self.credit)).unwrap_or(usize::MAX);
+        let data = &data[..data.len().min(room)];
+        let mut taken = 0;
+        while taken < data.len() {
+            let Some(slot) = self.open_block(id, shared) else {
+                break;
+            };
+            let max_symbols = shared.max_symbols;
+            let (bytes, is_full) = shared.queue.with(slot, |block, view| {
+                let bytes = block.append(&data[taken..], max_symbols, view);
+                (bytes, view.source_symbols >= max_symbols)
+            });
+            taken += bytes;
+            self.credit.take(bytes as u64);
+            shared.credit.take(bytes as u64);
+            if is_full {
+                self.close_block(shared);
+            }
+        }
+        taken
+    }
+
+    /// The open block; a new one if there is none and there may be one.
+    fn open_block(&mut self, id: StreamId, shared: &mut Shared) -> Option<Slot> {
+        if self.is_open {
+            return self.blocks.back().copied().flatten();
+        }
+        if shared.live_blocks >= shared.max_blocks {
+            return None;
+        }
+        let block = BlockSender::new(Origin {
+            stream: id,
+            sbn: self.next_sbn(),
+            offset: self.credit.used(),
+            symbol_size: shared.symbol_size,
+            codec: shared.codec,
+        });
+        if let Some(Some(before)) = self.blocks.back() {
+            shared.queue.with(*before, |_, view| view.last = false);
+        }
+        let (slot, next_round) = shared.queue.insert(block, self.priority, self.next_round);
+        let is_head = self.blocks.is_empty();
+        shared.queue.with(slot, |_, view| {
+            view.last = true;
+            view.head = is_head;
+        });
+        self.next_round = next_round;
+        self.blocks.push_back(Some(slot));
+        shared.live_blocks += 1;
+        self.is_open = true;
+        Some(slot)
+    }
+
+    /// The number that the next block gets.
+    pub(super) fn next_sbn(&self) -> u64 {
+        self.first_sbn + self.blocks.len() as u64
+    }
+
+    /// Where a block is, unless the peer has it.
+    pub(super) fn slot(&self, sbn: u64) -> Option<Slot> {
+        let index = usize::try_from(sbn.checked_sub(self.first_sbn)?).ok()?;
+        self.blocks.get(index).copied().flatten()
+    }
+
+    /// Whether the last block takes more bytes.
+    pub(super) fn has_open_block(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether all full symbols of the open block have left.
+    pub(super) fn has_idle_block(&self, shared: &Shared) -> bool {
+        let open = self.blocks.back().copied().flatten().filter(|_| self.is_open);
+        open.is_some_and(|slot| shared.queue.get(slot).1.unsent == 0)
+    }
+
+    /// Ends the open block. Returns whether there was one.
+    pub(super) fn close_block(&mut self, shared: &mut Shared) -> bool {
+        if !std::mem::take(&mut self.is_open) {
+            return false;
+        }
+        if let Some(Some(slot)) = self.blocks.back().copied() {
+            let is_complete = shared.queue.with(slot, BlockSender::close);
+            if is_complete {
+                self.complete(self.next_sbn() - 1, shared);
+            }
+        }
+        true
+    }
+
+    /// Nothing more will be written. Returns whether a symbol will tell the peer.
+    pub(super) fn finish(&mut self, shared: &mut Shared) -> bool {
+        self.state = SendState::Ending { known: false };
+        self.close_block(shared);
+        let last = self.blocks.back().copied().flatten();
+        last.is_some_and(|slot| shared.queue.with(slot, BlockSender::set_fin))
+    }
+
+    /// Abandons all blocks.
+    pub(super) fn reset(&mut self, code: u64, stopped: bool, shared: &mut Shared) {
+        self.drop_blocks(shared);
+        self.state = SendState::Reset { code, stopped };
+    }
+
+    /// The peer has all blocks.
+    pub(super) fn drop_blocks(&mut self, shared: &mut Shared) {
+        self.first_sbn = self.next_sbn();
+        self.is_open = false;
+        shared.live_blocks -= self.blocks.len();
+        for slot in self.blocks.drain(..).flatten() {
+            shared.queue.remove(slot);
+        }
+    }
+
+    /// The peer has block `sbn`.
+    pub(super) fn complete(&mut self, sbn: u64, shared: &mut Shared) {
+        let Some(slot) = self.slot(sbn) else {
+            return;
+        };
+        let index = (sbn - self.first_sbn) as usize;
+        self.blocks[index] = None;
+        let was_last = shared.queue.get(slot).1.last;
+        shared.queue.remove(slot);
+        while let Some(None) = self.blocks.front() {
+            self.blocks.pop_front();
+            self.first_sbn += 1;
+            shared.live_blocks -= 1;
+        }
+        if index == 0 {
+            if let Some(Some(head)) = self.blocks.front() {
+                shared.queue.with(*head, |_, view| view.head = true);
+            }
+        }
+        if was_last {
+            let before = self.blocks.iter().take(index).rev().find_map(|slot| *slot);
+            if let Some(before) = before {
+                shared.queue.with(before, |_, view| view.last = true);
+            }
+        }
+    }
+
+    /// Whether the peer has every block.
+    pub(super) fn has_no_blocks(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whether every source symbol has left at least once.
+    pub(super) fn has_sent_all(&self, shared: &Shared) -> bool {
+        !self.is_open && self.blocks.iter().flatten().all(|slot| shared.queue.get(*slot).1.unsent == 0)
+    }
+
+    /// Data go first from now on, or after others.
+    pub(super) fn set_priority(&mut self, priority: i32, shared: &mut Shared) {
+        self.priority = priority;
+        for slot in self.blocks.iter().flatten() {
+            shared.queue.set_priority(*slot, priority);
+        }
+    }
+
+    /// Cuts blocks of which nothing left yet into symbols of the size for new blocks.
+    pub(super) fn recut(&self, shared: &mut Shared) {
+        let (size, max_symbols) = (shared.symbol_size, shared.max_symbols);
+        for slot in self.blocks.iter().flatten() {
+            shared.queue.with(*slot, |block, view| block.set_symbol_size(size, max_symbols, view));
+        }
+    }
+}
