@@ -1,7 +1,9 @@
 //! The mpfec transport as a pure state machine, and its tokio layer.
 
 mod address;
+mod block;
 mod component;
+mod config;
 mod crypto;
 mod endpoint;
 mod error;
@@ -11,6 +13,7 @@ pub mod fuzzing;
 mod id;
 #[cfg(feature = "tokio")]
 pub mod net;
+mod profile;
 mod recovery;
 #[cfg(test)]
 mod specification;
@@ -25,3 +28,4 @@ pub use self::endpoint::{Secret, Ticket, TicketError};
 pub use self::error::TransportError;
 pub use self::id::{Dir, Side, StreamId};
 pub use self::rng::Rng;
+pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};

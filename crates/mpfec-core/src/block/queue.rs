@@ -88,9 +88,18 @@ impl SendQueue {
     /// is, and the round of the stream's block after it.
     pub(crate) fn insert(&mut self, block: BlockSender, priority: i32, round: u64) -> (Slot, u64) {
         let round = round.max(self.round);
-        let key = Key { priority: Reverse(priority), round, sequence: self.next_sequence };
+        let key = Key {
+            priority: Reverse(priority),
+            round,
+            sequence: self.next_sequence,
+        };
         self.next_sequence += 1;
-        let entry = Entry { block, key, position: 0, len: 0 };
+        let entry = Entry {
+            block,
+            key,
+            position: 0,
+            len: 0,
+        };
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.entries[slot.0 as usize] = Some(entry);
@@ -106,27 +115,40 @@ impl SendQueue {
     }
 
     /// Changes a block together with its view.
-    pub(crate) fn with<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+    pub(crate) fn with<R>(
+        &mut self,
+        slot: Slot,
+        change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R,
+    ) -> R {
         self.version += 1;
         self.change(slot, change)
     }
 
     /// The same for sending, which leaves the version as it is.
-    pub(crate) fn send<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+    pub(crate) fn send<R>(
+        &mut self,
+        slot: Slot,
+        change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R,
+    ) -> R {
         let result = self.change(slot, change);
         let round = self.entry(slot).key.round;
         self.round = self.round.max(round);
         result
     }
 
-    fn change<R>(&mut self, slot: Slot, change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R) -> R {
+    fn change<R>(
+        &mut self,
+        slot: Slot,
+        change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R,
+    ) -> R {
         let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
         let view = &mut self.views[entry.position];
         let has_repair = entry.block.origin().codec.has_repair();
         let (unsent, deficient) = (view.unsent, is_deficient(view, has_repair));
         let result = change(&mut entry.block, view);
         self.unsent = self.unsent - u64::from(unsent) + u64::from(view.unsent);
-        self.deficient = self.deficient - usize::from(deficient) + usize::from(is_deficient(view, has_repair));
+        self.deficient =
+            self.deficient - usize::from(deficient) + usize::from(is_deficient(view, has_repair));
         let len = entry.block.len() as u64;
         self.buffered = self.buffered - entry.len + len;
         entry.len = len;
@@ -169,11 +191,14 @@ impl SendQueue {
     /// Puts a view where its key belongs.
     fn place(&mut self, slot: Slot, key: Key, view: BlockView) {
         self.version += 1;
-        let is_last = self.order[self.first..].last().is_none_or(|last| self.entry(*last).key < key);
+        let is_last = self.order[self.first..]
+            .last()
+            .is_none_or(|last| self.entry(*last).key < key);
         let position = if is_last {
             self.order.len()
         } else {
-            self.first + self.order[self.first..].partition_point(|slot| self.entry(*slot).key < key)
+            self.first
+                + self.order[self.first..].partition_point(|slot| self.entry(*slot).key < key)
         };
         self.views.insert(position, view);
         self.order.insert(position, slot);
@@ -260,7 +285,10 @@ mod tests {
         for sbn in 0..2 {
             (_, b) = queue.insert(block(1, sbn), 0, b);
         }
-        assert_eq!(names(&queue), [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3)]);
+        assert_eq!(
+            names(&queue),
+            [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3)]
+        );
     }
 
     #[test]

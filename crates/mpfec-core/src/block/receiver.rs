@@ -107,7 +107,8 @@ impl BlockReceiver {
 
     /// Whether all source symbols are here.
     pub(crate) fn is_complete(&self) -> bool {
-        self.source_symbols.is_some_and(|count| self.contiguous == count)
+        self.source_symbols
+            .is_some_and(|count| self.contiguous == count)
     }
 
     /// Symbols beyond K that it needs, as far as decoding has shown.
@@ -132,19 +133,28 @@ impl BlockReceiver {
             None => {}
         }
         if length > u64::from(MAX_SOURCE_SYMBOLS) * self.size.bytes() as u64 {
-            return Err(TransportError::protocol_violation("block of too many symbols"));
+            return Err(TransportError::protocol_violation(
+                "block of too many symbols",
+            ));
         }
         if (self.reach as u64) > length || self.offset + length > self.bound {
-            return Err(TransportError::protocol_violation("symbols beyond the end of their block"));
+            return Err(TransportError::protocol_violation(
+                "symbols beyond the end of their block",
+            ));
         }
         self.length = Some(length as u32);
+        self.bound = self.offset + length;
         self.source_symbols = Some(length.div_ceil(self.size.bytes() as u64) as u32);
         Ok(())
     }
 
     /// Takes a symbol whose size is right and whose end flow control allows. Source symbols
     /// of a block of unknown length have T bytes.
-    pub(crate) fn insert(&mut self, esi: EncodingSymbolId, payload: &Bytes) -> Result<Insertion, TransportError> {
+    pub(crate) fn insert(
+        &mut self,
+        esi: EncodingSymbolId,
+        payload: &Bytes,
+    ) -> Result<Insertion, TransportError> {
         if self.is_complete() {
             return Ok(Insertion::Redundant);
         }
@@ -155,7 +165,11 @@ impl BlockReceiver {
         if !inserted {
             return Ok(Insertion::Redundant);
         }
-        if self.repair.is_empty() { Ok(Insertion::Useful) } else { self.try_decode() }
+        if self.repair.is_empty() {
+            Ok(Insertion::Useful)
+        } else {
+            self.try_decode()
+        }
     }
 
     fn insert_source(&mut self, esi: u32, payload: &[u8]) -> Result<bool, TransportError> {
@@ -223,11 +237,15 @@ impl BlockReceiver {
         };
         let rest = std::mem::take(&mut self.data).freeze();
         let recovered = self.decode(source_symbols, &rest);
-        self.data = rest.try_into_mut().unwrap_or_else(|rest| BytesMut::from(&rest[..]));
+        self.data = rest
+            .try_into_mut()
+            .unwrap_or_else(|rest| BytesMut::from(&rest[..]));
         let Some(recovered) = recovered else {
             self.failures += 1;
             if self.failures > MAX_FAILURES {
-                return Err(TransportError::protocol_violation("repair symbols that do not repair"));
+                return Err(TransportError::protocol_violation(
+                    "repair symbols that do not repair",
+                ));
             }
             return Ok(Insertion::Undecodable(self.failures));
         };
@@ -291,7 +309,12 @@ impl BlockReceiver {
             return None;
         }
         let is_complete = self.is_complete();
-        let chunk = if is_complete { std::mem::take(&mut self.data) } else { self.data.split_to(ready) }.freeze();
+        let chunk = if is_complete {
+            std::mem::take(&mut self.data)
+        } else {
+            self.data.split_to(ready)
+        }
+        .freeze();
         self.taken += ready;
         if !is_complete {
             self.handed.push(chunk.clone());
@@ -376,14 +399,19 @@ mod tests {
         receiver.set_length(95).unwrap();
         let mut last = Insertion::Useful;
         for index in 10..20 {
-            last = receiver.insert(esi(index), &repair(&mut *encoder, index)).unwrap();
+            last = receiver
+                .insert(esi(index), &repair(&mut *encoder, index))
+                .unwrap();
             if last == Insertion::Decoded {
                 break;
             }
         }
         assert_eq!(last, Insertion::Decoded);
         assert_eq!(receiver.take_ready().unwrap(), block[30..]);
-        assert_eq!(receiver.insert(esi(3), &symbol(&block, 3)).unwrap(), Insertion::Redundant);
+        assert_eq!(
+            receiver.insert(esi(3), &symbol(&block, 3)).unwrap(),
+            Insertion::Redundant
+        );
     }
 
     #[test]
@@ -392,8 +420,12 @@ mod tests {
         let mut encoder = encoder(&block);
         let mut receiver = receiver();
         receiver.set_length(641).unwrap();
-        let decoded =
-            (65..80 + 65).any(|index| receiver.insert(esi(index), &repair(&mut *encoder, index)).unwrap() == Insertion::Decoded);
+        let decoded = (65..80 + 65).any(|index| {
+            receiver
+                .insert(esi(index), &repair(&mut *encoder, index))
+                .unwrap()
+                == Insertion::Decoded
+        });
         assert!(decoded);
         assert_eq!(receiver.take_ready().unwrap(), block);
     }
@@ -403,10 +435,19 @@ mod tests {
         let block = bytes(50);
         let mut receiver = BlockReceiver::new(100, SymbolSize::new(T as u32).unwrap(), 150);
         receiver.insert(esi(3), &symbol(&block, 3)).unwrap();
-        assert!(receiver.set_length(39).is_err(), "symbol 3 is there and ends at 40");
-        assert!(receiver.set_length(51).is_err(), "the next block begins at 150");
+        assert!(
+            receiver.set_length(39).is_err(),
+            "symbol 3 is there and ends at 40"
+        );
+        assert!(
+            receiver.set_length(51).is_err(),
+            "the next block begins at 150"
+        );
         assert!(receiver.set_bound(139).is_err());
-        assert!(receiver.insert(esi(5), &symbol(&block, 0)).is_err(), "it would end at 160");
+        assert!(
+            receiver.insert(esi(5), &symbol(&block, 0)).is_err(),
+            "it would end at 160"
+        );
         receiver.set_length(50).unwrap();
         assert!(receiver.set_length(49).is_err());
     }

@@ -82,6 +82,25 @@ pub(crate) struct Arrival {
     pub(crate) fin: bool,
 }
 
+/// What of a block has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Source bytes, each counted once.
+    pub(crate) source_bytes: u64,
+    /// Repair symbols.
+    pub(crate) repairs: u32,
+}
+
+impl Sent {
+    /// What has left since `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            source_bytes: self.source_bytes - before.source_bytes,
+            repairs: self.repairs - before.repairs,
+        }
+    }
+}
+
 impl BlockSender {
     pub(crate) fn new(origin: Origin) -> Self {
         Self {
@@ -108,12 +127,24 @@ impl BlockSender {
         self.source.as_slice().len()
     }
 
+    /// What has left so far.
+    pub(crate) fn sent(&self) -> Sent {
+        let source_bytes = self
+            .len()
+            .min(self.next_source as usize * self.origin.symbol_size.bytes());
+        Sent {
+            source_bytes: source_bytes as u64,
+            repairs: self.repairs,
+        }
+    }
+
     /// Whether the peer may need further symbols, whatever is on the way.
     pub(crate) fn is_wanting(&self, view: &BlockView) -> bool {
         self.held < view.source_symbols + self.extra || !view.closed
     }
 
-    /// Takes bytes up to `max_symbols` full symbols. Returns how many.
+    /// Takes bytes up to `max_symbols` full symbols. Returns how many. A short symbol at the
+    /// end can leave as well; that closes the block.
     pub(crate) fn append(&mut self, data: &[u8], max_symbols: u32, view: &mut BlockView) -> usize {
         let size = self.origin.symbol_size.bytes();
         let Source::Open(bytes) = &mut self.source else {
@@ -127,18 +158,20 @@ impl BlockSender {
             bytes.reserve_exact(more);
         }
         bytes.extend_from_slice(&data[..taken]);
-        let full = (bytes.len() / size) as u32;
-        self.grow(full, view);
+        let count = bytes.len().div_ceil(size) as u32;
+        self.grow(count, view);
         taken
+    }
+
+    /// Whether it holds `max_symbols` full symbols.
+    pub(crate) fn is_full(&self, max_symbols: u32) -> bool {
+        self.len() >= self.origin.symbol_size.bytes() * max_symbols as usize
     }
 
     /// Ends the block at what it holds. Returns whether the peer has all of it already.
     pub(crate) fn close(&mut self, view: &mut BlockView) -> bool {
         if let Source::Open(bytes) = &mut self.source {
-            let bytes = std::mem::take(bytes);
-            let count = bytes.len().div_ceil(self.origin.symbol_size.bytes()) as u32;
-            self.source = Source::Closed(bytes.into());
-            self.grow(count, view);
+            self.source = Source::Closed(std::mem::take(bytes).into());
             view.closed = true;
         }
         self.is_complete(view)
@@ -147,19 +180,27 @@ impl BlockSender {
     /// Says that the stream ends with this block. Returns whether a symbol that was never
     /// sent will tell the peer.
     pub(crate) fn set_fin(&mut self, view: &mut BlockView) -> bool {
-        self.fin = Some(Fin { source_from: self.next_source, repair_from: self.repairs });
+        self.fin = Some(Fin {
+            source_from: self.next_source,
+            repair_from: self.repairs,
+        });
         view.unsent > 0
     }
 
     /// Cuts the block anew if no symbol of it ever left and that keeps it within
     /// `max_symbols`.
-    pub(crate) fn set_symbol_size(&mut self, size: SymbolSize, max_symbols: u32, view: &mut BlockView) {
+    pub(crate) fn set_symbol_size(
+        &mut self,
+        size: SymbolSize,
+        max_symbols: u32,
+        view: &mut BlockView,
+    ) {
         let len = self.len();
         if self.next_source > 0 || len.div_ceil(size.bytes()) > max_symbols as usize {
             return;
         }
         self.origin.symbol_size = size;
-        let count = if view.closed { len.div_ceil(size.bytes()) } else { len / size.bytes() };
+        let count = len.div_ceil(size.bytes());
         self.fates.clear();
         view.source_symbols = 0;
         view.unsent = 0;
@@ -202,11 +243,17 @@ impl BlockSender {
         if view.unsent > 0 {
             return self.write(now, SymbolKind::Source, slot, writer, view);
         }
-        if self.write(now, SymbolKind::Repair, slot, writer, view).is_some() {
+        if self
+            .write(now, SymbolKind::Repair, slot, writer, view)
+            .is_some()
+        {
             return Some(());
         }
         // No code, or the block is still open: one more copy of what is on its way.
-        let esi = self.fates.iter().position(|fate| matches!(fate, Fate::InFlight(_)))?;
+        let esi = self
+            .fates
+            .iter()
+            .position(|fate| matches!(fate, Fate::InFlight(_)))?;
         self.write_copy(esi as u32, writer)?;
         if let Fate::InFlight(before) = self.fates[esi] {
             leave(view, usize::from(before));
@@ -216,11 +263,28 @@ impl BlockSender {
         Some(())
     }
 
-    fn write_source(&mut self, slot: usize, writer: &mut FrameWriter<'_>, view: &mut BlockView) -> Option<()> {
+    fn write_source(
+        &mut self,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
         if view.unsent == 0 {
             return None;
         }
         let esi = self.next_source;
+        let is_short = (esi as usize + 1) * self.origin.symbol_size.bytes() > self.len();
+        if is_short && !view.closed {
+            // Its turn has come before more data did: waiting would only delay what is there.
+            let header = self.header(esi, self.symbol(esi).len());
+            let block_length = Some(self.len() as u32);
+            SymbolHeader {
+                block_length,
+                ..header
+            }
+            .fitting(writer.room())?;
+            self.close(view);
+        }
         self.write_copy(esi, writer)?;
         self.fates[esi as usize] = Fate::InFlight(slot as u8);
         self.next_source += 1;
@@ -228,7 +292,12 @@ impl BlockSender {
         Some(())
     }
 
-    fn write_repair(&mut self, slot: usize, writer: &mut FrameWriter<'_>, view: &mut BlockView) -> Option<()> {
+    fn write_repair(
+        &mut self,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
         if self.is_repeated(view) {
             // The only symbol is as good as any repair symbol, and shorter.
             if self.next_source == 0 {
@@ -295,7 +364,13 @@ impl BlockSender {
     }
 
     fn header(&self, esi: u32, payload_len: usize) -> SymbolHeader {
-        let Origin { stream, sbn, offset, symbol_size, .. } = self.origin;
+        let Origin {
+            stream,
+            sbn,
+            offset,
+            symbol_size,
+            ..
+        } = self.origin;
         SymbolHeader {
             stream,
             sbn,
@@ -313,7 +388,11 @@ impl BlockSender {
     }
 
     fn token(&self, esi: u32) -> Token {
-        Token::Symbol { stream: self.origin.stream, sbn: self.origin.sbn, esi }
+        Token::Symbol {
+            stream: self.origin.stream,
+            sbn: self.origin.sbn,
+            esi,
+        }
     }
 
     fn build_encoder(&self) -> Option<Box<dyn BlockEncoder>> {
@@ -334,10 +413,20 @@ impl BlockSender {
     }
 
     /// A symbol arrived. `was_lost`: it had been declared lost before.
-    pub(crate) fn on_acked(&mut self, esi: u32, slot: usize, was_lost: bool, view: &mut BlockView) -> Arrival {
+    pub(crate) fn on_acked(
+        &mut self,
+        esi: u32,
+        slot: usize,
+        was_lost: bool,
+        view: &mut BlockView,
+    ) -> Arrival {
         let is_source = esi < view.source_symbols;
         let fin = self.fin.is_some_and(|fin| {
-            if is_source { esi >= fin.source_from } else { esi - view.source_symbols >= fin.repair_from }
+            if is_source {
+                esi >= fin.source_from
+            } else {
+                esi - view.source_symbols >= fin.repair_from
+            }
         });
         let is_new = if !is_source {
             if !was_lost {
@@ -361,7 +450,10 @@ impl BlockSender {
             self.source_held += u32::from(is_source);
             view.held = self.held.saturating_sub(self.extra);
         }
-        Arrival { complete: self.is_complete(view), fin }
+        Arrival {
+            complete: self.is_complete(view),
+            fin,
+        }
     }
 
     /// A symbol was declared lost.

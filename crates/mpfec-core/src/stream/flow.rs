@@ -55,7 +55,12 @@ pub(super) struct ReceiveCredit {
 
 impl ReceiveCredit {
     pub(super) fn new(window: u64) -> Self {
-        Self { window, limit: window, received: 0, consumed: 0 }
+        Self {
+            window,
+            limit: window,
+            received: 0,
+            consumed: 0,
+        }
     }
 
     /// Bytes up to the furthest that the peer has used.
@@ -80,6 +85,11 @@ impl ReceiveCredit {
     /// The application took `bytes`. Returns whether the peer should be told by now.
     pub(super) fn consume(&mut self, bytes: u64) -> bool {
         self.consumed = self.received.min(self.consumed + bytes);
+        self.is_update_due()
+    }
+
+    /// Whether the peer should be told a higher limit by now.
+    pub(super) fn is_update_due(&self) -> bool {
         self.next_limit() - self.limit >= self.window / UPDATES_PER_WINDOW
     }
 
@@ -95,7 +105,8 @@ impl ReceiveCredit {
     }
 
     fn next_limit(&self) -> u64 {
-        self.limit.max((self.consumed + self.window).min(MAX_OFFSET))
+        self.limit
+            .max((self.consumed + self.window).min(MAX_OFFSET))
     }
 }
 
@@ -112,7 +123,10 @@ mod tests {
     fn the_peer_is_told_when_an_eighth_of_the_window_was_read() {
         let mut credit = ReceiveCredit::new(800);
         credit.receive(800).unwrap();
-        assert_eq!(credit.receive(1).unwrap_err().code, TransportError::FLOW_CONTROL_ERROR);
+        assert_eq!(
+            credit.receive(1).unwrap_err().code,
+            TransportError::FLOW_CONTROL_ERROR
+        );
         assert!(!credit.consume(99));
         assert!(credit.consume(1));
         assert_eq!(credit.advertise(), 900);

@@ -1,1 +1,376 @@
-//! (see the module's files)
+//! The data plane: streams as the application sees them, cut into blocks whose symbols
+//! schedulers place on paths.
+//!
+//! [`Streams`] is one value per connection. Commands of the application are in this file, what
+//! the peer says in `input`, what leaves in `output`, what became of it in `feedback`.
+
+mod blocked;
+mod control;
+mod count;
+mod event;
+mod feedback;
+mod flow;
+mod input;
+mod output;
+mod recv;
+mod send;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use mpfec_codec::SymbolSize;
+
+use crate::block::{MAX_SOURCE_SYMBOLS, SendQueue};
+use crate::config::TransportConfig;
+use crate::id::{Dir, Side, StreamId};
+
+use self::blocked::BlockedWriters;
+use self::control::{Control, Pending};
+use self::count::{ByDir, LocalStreams, RemoteStreams};
+use self::flow::{ReceiveCredit, SendCredit};
+use self::recv::RecvStream;
+use self::send::{Obstacle, SendState, SendStream};
+
+pub use self::event::{ReadError, StreamEvent, StreamStats, WriteError};
+
+/// Blocks of which something has arrived and that wait for the rest, over all streams of a
+/// connection: what we tell the peer, and hold it to.
+pub(crate) const MAX_PENDING_BLOCKS: u32 = 4096;
+
+/// All streams of a connection.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    side: Side,
+    send: BTreeMap<StreamId, SendStream>,
+    recv: BTreeMap<StreamId, RecvStream>,
+    sending: send::Shared,
+    receiving: recv::Shared,
+    local: ByDir<LocalStreams>,
+    remote: ByDir<RemoteStreams>,
+    /// Initial limits that the peer set on streams, and the window of each that it opens.
+    peer: StreamLimits,
+    stream_window: u64,
+    /// K_max of ours.
+    max_block_symbols: u16,
+    /// Streams whose last block takes more bytes.
+    open_blocks: BTreeSet<StreamId>,
+    writers: BlockedWriters,
+    pending: Pending,
+    events: VecDeque<StreamEvent>,
+    stats: StreamStats,
+}
+
+/// What the peer's transport parameters say about streams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StreamLimits {
+    /// Bytes on all streams.
+    pub(crate) max_data: u64,
+    /// Bytes on each bidirectional stream that the peer opens.
+    pub(crate) bidi_local: u64,
+    /// Bytes on each bidirectional stream that we open.
+    pub(crate) bidi_remote: u64,
+    /// Bytes on each unidirectional stream that we open.
+    pub(crate) uni: u64,
+    /// Bidirectional streams that we open.
+    pub(crate) streams_bidi: u64,
+    /// Unidirectional streams that we open.
+    pub(crate) streams_uni: u64,
+    /// Source symbols in a block.
+    pub(crate) max_block_symbols: u16,
+    /// Incomplete blocks over all streams.
+    pub(crate) max_pending_blocks: u32,
+}
+
+impl Streams {
+    pub(crate) fn new(side: Side, config: &TransportConfig) -> Self {
+        Self {
+            side,
+            send: BTreeMap::new(),
+            recv: BTreeMap::new(),
+            sending: send::Shared {
+                queue: SendQueue::default(),
+                credit: SendCredit::default(),
+                codec: config.profile.codec,
+                symbol_size: FIRST_SYMBOL_SIZE,
+                max_symbols: u32::from(config.max_block_symbols).clamp(1, MAX_SOURCE_SYMBOLS),
+                buffer: config.send_buffer,
+                live_blocks: 0,
+                max_blocks: 1,
+            },
+            receiving: recv::Shared {
+                credit: ReceiveCredit::new(config.connection_window),
+                pending_blocks: 0,
+            },
+            local: ByDir::default(),
+            remote: ByDir {
+                bi: RemoteStreams::new(config.max_streams_bidi),
+                uni: RemoteStreams::new(config.max_streams_uni),
+            },
+            peer: StreamLimits::default(),
+            stream_window: config.stream_window,
+            max_block_symbols: config.max_block_symbols,
+            open_blocks: BTreeSet::new(),
+            writers: BlockedWriters::default(),
+            pending: Pending::default(),
+            events: VecDeque::new(),
+            stats: StreamStats::default(),
+        }
+    }
+
+    /// Takes the peer's limits; before, no stream can be opened.
+    pub(crate) fn set_peer_limits(&mut self, limits: &StreamLimits) {
+        self.peer = *limits;
+        self.sending.credit.raise(limits.max_data);
+        self.sending.max_symbols =
+            u32::from(self.max_block_symbols.min(limits.max_block_symbols).max(1));
+        self.sending.max_blocks = limits.max_pending_blocks.max(1) as usize;
+        self.raise_streams(Dir::Bi, limits.streams_bidi);
+        self.raise_streams(Dir::Uni, limits.streams_uni);
+    }
+
+    /// Bytes in a symbol from now on (T), from 1 to 9000: for new blocks, and for those of
+    /// which nothing left yet.
+    pub(crate) fn set_symbol_size(&mut self, bytes: u16) {
+        let Some(size) = SymbolSize::new(u32::from(bytes)) else {
+            return;
+        };
+        let is_smaller = size < self.sending.symbol_size;
+        self.sending.symbol_size = size;
+        if is_smaller {
+            for stream in self.send.values() {
+                stream.recut(&mut self.sending);
+            }
+        }
+    }
+
+    /// Opens a stream, unless the peer's limit is reached; then `Available` follows.
+    pub(crate) fn open(&mut self, dir: Dir) -> Option<StreamId> {
+        let local = self.local.get_mut(dir);
+        let Some(index) = local.open() else {
+            if local.limit > 0 {
+                self.pending.insert(Control::StreamsBlocked { dir });
+            }
+            return None;
+        };
+        let id = StreamId::new(self.side, dir, index);
+        let limit = if dir == Dir::Bi {
+            self.peer.bidi_remote
+        } else {
+            self.peer.uni
+        };
+        self.send.insert(id, SendStream::new(limit));
+        if dir == Dir::Bi {
+            self.recv.insert(id, RecvStream::new(self.stream_window));
+        }
+        Some(id)
+    }
+
+    /// Takes the next stream that the peer opened.
+    pub(crate) fn accept(&mut self, dir: Dir) -> Option<StreamId> {
+        let index = self.remote.get_mut(dir).accept()?;
+        Some(StreamId::new(self.side.peer(), dir, index))
+    }
+
+    /// Copies bytes into blocks. Returns how many fitted.
+    pub(crate) fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
+        let stream = self.send.get_mut(&id).ok_or(WriteError::UnknownStream)?;
+        stream.check_writable()?;
+        let taken = stream.write(id, data, &mut self.sending);
+        if taken == data.len() {
+            self.writers.remove(id);
+        } else {
+            let obstacle = self
+                .sending
+                .obstacle(&stream.credit)
+                .unwrap_or(Obstacle::Buffer);
+            self.writers.insert(id, obstacle);
+            match obstacle {
+                Obstacle::Buffer => {}
+                Obstacle::StreamWindow => self
+                    .pending
+                    .insert(Control::StreamDataBlocked { stream: id }),
+                Obstacle::ConnectionWindow => self.pending.insert(Control::DataBlocked),
+            }
+        }
+        if stream.has_open_block() {
+            self.open_blocks.insert(id);
+        } else {
+            self.open_blocks.remove(&id);
+        }
+        if taken == 0 && !data.is_empty() {
+            Err(WriteError::Blocked)
+        } else {
+            Ok(taken)
+        }
+    }
+
+    /// Takes the next bytes, at most `max`; `None` at the end.
+    pub(crate) fn read(&mut self, id: StreamId, max: usize) -> Result<Option<Bytes>, ReadError> {
+        let stream = self.recv.get_mut(&id).ok_or(ReadError::UnknownStream)?;
+        let was_delivered = stream.is_delivered();
+        let result = stream.read(max);
+        if let Ok(Some(chunk)) = &result {
+            let bytes = chunk.len() as u64;
+            self.stats.delivered_bytes += bytes;
+            if self.receiving.credit.consume(bytes) {
+                self.pending.insert(Control::MaxData);
+            }
+            if stream.credit().is_some_and(|credit| credit.is_update_due()) {
+                self.pending.insert(Control::MaxStreamData { stream: id });
+            }
+        }
+        if stream.is_delivered() && !was_delivered {
+            self.pending.insert(Control::StreamDelivered { stream: id });
+        }
+        self.forget_recv_if_over(id);
+        result
+    }
+
+    /// Ends the open block: what was written can be repaired without waiting for more.
+    pub(crate) fn flush(&mut self, id: StreamId) {
+        let Some(stream) = self.send.get_mut(&id) else {
+            return;
+        };
+        stream.close_block(&mut self.sending);
+        self.open_blocks.remove(&id);
+        self.wake_writers();
+    }
+
+    /// Says that all was written.
+    pub(crate) fn finish(&mut self, id: StreamId) -> Result<(), WriteError> {
+        let stream = self.send.get_mut(&id).ok_or(WriteError::UnknownStream)?;
+        stream.check_writable()?;
+        self.open_blocks.remove(&id);
+        self.writers.remove(id);
+        if !stream.finish(&mut self.sending) {
+            stream.has_fin_frame = true;
+            self.pending.insert(Control::StreamFin { stream: id });
+        }
+        self.wake_writers();
+        Ok(())
+    }
+
+    /// Abandons what was written and is not yet there.
+    pub(crate) fn reset(&mut self, id: StreamId, code: u64) {
+        match self.send.get(&id).map(|stream| stream.state) {
+            Some(SendState::Open | SendState::Ending { .. }) => self.abandon(id, code, false),
+            // The peer has all of it; what its application does with it no longer matters here.
+            Some(SendState::Finished) => self.forget_send(id),
+            Some(SendState::Reset { .. }) | None => {}
+        }
+    }
+
+    fn abandon(&mut self, id: StreamId, code: u64, stopped: bool) {
+        let Some(stream) = self.send.get_mut(&id) else {
+            return;
+        };
+        stream.reset(code, stopped, &mut self.sending);
+        self.open_blocks.remove(&id);
+        self.writers.remove(id);
+        self.pending.remove(Control::StreamFin { stream: id });
+        self.pending.insert(Control::ResetStream { stream: id });
+        self.wake_writers();
+    }
+
+    /// Says that nothing more will be read.
+    pub(crate) fn stop(&mut self, id: StreamId, code: u64) {
+        let Some(stream) = self.recv.get_mut(&id) else {
+            return;
+        };
+        if stream.stop(code, &mut self.receiving) {
+            self.pending.insert(Control::StopSending { stream: id });
+            if self.receiving.credit.has_more() {
+                self.pending.insert(Control::MaxData);
+            }
+        }
+        self.forget_recv_if_over(id);
+    }
+
+    /// Blocks of streams with a higher priority go first; 0 from the start.
+    pub(crate) fn set_priority(&mut self, id: StreamId, priority: i32) {
+        if let Some(stream) = self.send.get_mut(&id) {
+            stream.set_priority(priority, &mut self.sending);
+        }
+    }
+
+    /// What the application should know next.
+    pub(crate) fn poll_event(&mut self) -> Option<StreamEvent> {
+        for dir in [Dir::Bi, Dir::Uni] {
+            if self.remote.get_mut(dir).take_news() {
+                return Some(StreamEvent::Opened { dir });
+            }
+        }
+        self.events.pop_front()
+    }
+
+    /// Counters since the connection began.
+    pub(crate) fn stats(&self) -> StreamStats {
+        self.stats
+    }
+
+    fn raise_streams(&mut self, dir: Dir, limit: u64) {
+        if self.local.get_mut(dir).raise(limit) {
+            self.events.push_back(StreamEvent::Available { dir });
+        }
+    }
+
+    /// Tells writers that can go on.
+    fn wake_writers(&mut self) {
+        let (sending, send) = (&self.sending, &self.send);
+        let woken = self
+            .writers
+            .wake(|id| sending.obstacle(&send.get(&id)?.credit));
+        self.events.extend(
+            woken
+                .into_iter()
+                .map(|stream| StreamEvent::Writable { stream }),
+        );
+    }
+
+    /// Tells the reader of a stream, once, that a read would not be blocked.
+    fn wake_reader(&mut self, id: StreamId) {
+        if let Some(stream) = self.recv.get_mut(&id) {
+            if stream.notify && stream.is_readable() {
+                stream.notify = false;
+                self.events.push_back(StreamEvent::Readable { stream: id });
+            }
+        }
+    }
+
+    fn forget_send(&mut self, id: StreamId) {
+        if let Some(mut stream) = self.send.remove(&id) {
+            stream.drop_blocks(&mut self.sending);
+            self.open_blocks.remove(&id);
+            self.writers.remove(id);
+            self.on_half_closed(id);
+        }
+    }
+
+    fn forget_recv_if_over(&mut self, id: StreamId) {
+        if self.recv.get(&id).is_some_and(RecvStream::is_over) {
+            self.forget_recv(id);
+        }
+    }
+
+    fn forget_recv(&mut self, id: StreamId) {
+        if self.recv.remove(&id).is_some() {
+            self.on_half_closed(id);
+        }
+    }
+
+    /// Lets the peer open one more stream if both halves of one of its are over.
+    fn on_half_closed(&mut self, id: StreamId) {
+        if id.initiator() == self.side || self.send.contains_key(&id) || self.recv.contains_key(&id)
+        {
+            return;
+        }
+        if self.remote.of(id).close() {
+            self.pending.insert(Control::MaxStreams { dir: id.dir() });
+        }
+    }
+}
+
+/// T until paths are known: fits into the smallest datagram.
+const FIRST_SYMBOL_SIZE: SymbolSize = SymbolSize::new(1100).expect("1100 is in range");

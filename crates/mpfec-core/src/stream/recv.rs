@@ -96,13 +96,20 @@ impl RecvStream {
             return Ok(needless_if_repair(symbol));
         }
         // Most symbols belong to a block that is known and learn it nothing about its place.
-        let is_known =
-            if symbol.sbn == self.head_sbn { self.head.is_some() } else { self.later.contains_key(&symbol.sbn) };
+        let is_known = if symbol.sbn == self.head_sbn {
+            self.head.is_some()
+        } else {
+            self.later.contains_key(&symbol.sbn)
+        };
         if !is_known {
             self.add_block(symbol, size, shared, max_pending)?;
         }
         let is_head = symbol.sbn == self.head_sbn;
-        let block = if is_head { self.head.as_mut() } else { self.later.get_mut(&symbol.sbn) };
+        let block = if is_head {
+            self.head.as_mut()
+        } else {
+            self.later.get_mut(&symbol.sbn)
+        };
         let Some(block) = block else {
             // The block was completed by what its neighbours told.
             return Ok(Effect::Redundant);
@@ -110,10 +117,20 @@ impl RecvStream {
         if block.offset() != symbol.offset || block.symbol_size() != size {
             return Err(TransportError::protocol_violation("block of two shapes"));
         }
-        if let (Some(length), None) = (symbol.block_length, block.length()) {
-            block.set_length(u64::from(length))?;
-        } else if symbol.block_length.is_some_and(|length| block.length() != Some(length)) {
-            return Err(TransportError::protocol_violation("block of two lengths"));
+        match (symbol.block_length, block.length()) {
+            (Some(length), None) => block.set_length(u64::from(length))?,
+            (Some(length), Some(known)) if length != known => {
+                return Err(TransportError::protocol_violation("block of two lengths"));
+            }
+            // Not a repair symbol: those tell the length.
+            (None, Some(known))
+                if u64::from(symbol.esi) * u64::from(symbol.symbol_size) >= u64::from(known) =>
+            {
+                return Err(TransportError::protocol_violation(
+                    "symbols beyond the end of their block",
+                ));
+            }
+            _ => {}
         }
         if block.is_complete() {
             let effect = needless_if_repair(symbol);
@@ -138,15 +155,25 @@ impl RecvStream {
         let end = match symbol.block_length {
             Some(length) => symbol.offset + u64::from(length),
             None if symbol.esi >= MAX_SOURCE_SYMBOLS => return Err(malformed()),
-            None => symbol.offset + u64::from(symbol.esi) * u64::from(symbol.symbol_size) + symbol.payload.len() as u64,
+            None => {
+                symbol.offset
+                    + u64::from(symbol.esi) * u64::from(symbol.symbol_size)
+                    + symbol.payload.len() as u64
+            }
         };
         if end > self.credit.received() {
             if self.final_size.is_some_and(|size| end > size) {
-                return Err(TransportError::final_size("data beyond the end of the stream"));
+                return Err(TransportError::final_size(
+                    "data beyond the end of the stream",
+                ));
             }
             self.receive_up_to(end, shared)?;
         }
-        if symbol.fin { self.on_final_size(end) } else { Ok(()) }
+        if symbol.fin {
+            self.on_final_size(end)
+        } else {
+            Ok(())
+        }
     }
 
     fn receive_up_to(&mut self, end: u64, shared: &mut Shared) -> Result<(), TransportError> {
@@ -177,15 +204,25 @@ impl RecvStream {
         max_pending: usize,
     ) -> Result<(), TransportError> {
         if shared.pending_blocks >= max_pending {
-            return Err(TransportError::protocol_violation("more incomplete blocks than allowed"));
+            return Err(TransportError::protocol_violation(
+                "more incomplete blocks than allowed",
+            ));
         }
         let Symbol { sbn, offset, .. } = *symbol;
         // No block is empty, so unknown ones in between have a byte each at least.
-        let later = self.later.range(sbn..).next().map(|(next, block)| (*next, block.offset()));
-        let bound = later.map_or(u64::MAX, |(next, start)| start.saturating_sub(next - sbn - 1));
+        let later = self
+            .later
+            .range(sbn..)
+            .next()
+            .map(|(next, block)| (*next, block.offset()));
+        let bound = later.map_or(u64::MAX, |(next, start)| {
+            start.saturating_sub(next - sbn - 1)
+        });
         if sbn == self.head_sbn {
             if offset != self.head_offset {
-                return Err(TransportError::protocol_violation("block that does not start where the one before ends"));
+                return Err(TransportError::protocol_violation(
+                    "block that does not start where the one before ends",
+                ));
             }
         } else {
             let before = self.later.range_mut(..sbn).next_back();
@@ -195,13 +232,19 @@ impl RecvStream {
             };
             match before {
                 Some((before, block)) if before + 1 == sbn => {
-                    let length = offset.checked_sub(block.offset()).filter(|length| *length > 0).ok_or_else(overlap)?;
+                    let length = offset
+                        .checked_sub(block.offset())
+                        .filter(|length| *length > 0)
+                        .ok_or_else(overlap)?;
                     block.set_length(length)?;
                 }
                 Some((before, block)) => {
                     block.set_bound(offset.checked_sub(sbn - before - 1).ok_or_else(overlap)?)?;
                 }
-                None if offset.checked_sub(self.head_offset).is_none_or(|gap| gap < sbn - self.head_sbn) => {
+                None if offset
+                    .checked_sub(self.head_offset)
+                    .is_none_or(|gap| gap < sbn - self.head_sbn) =>
+                {
                     return Err(overlap());
                 }
                 None => {}
@@ -210,7 +253,12 @@ impl RecvStream {
         let mut block = BlockReceiver::new(offset, size, bound);
         match later {
             Some((next, start)) if next == sbn + 1 => {
-                block.set_length(start.checked_sub(offset).filter(|length| *length > 0).ok_or_else(overlap)?)?;
+                block.set_length(
+                    start
+                        .checked_sub(offset)
+                        .filter(|length| *length > 0)
+                        .ok_or_else(overlap)?,
+                )?;
             }
             Some(_) => block.set_bound(bound)?,
             None => {}
@@ -254,21 +302,31 @@ impl RecvStream {
         self.on_final_size(size)?;
         // Windows bound what may be announced as well.
         self.receive_up_to(size, shared)?;
-        if self.state == RecvState::Open { self.advance(shared) } else { Ok(()) }
+        if self.state == RecvState::Open {
+            self.advance(shared)
+        } else {
+            Ok(())
+        }
     }
 
     /// RESET_STREAM. Returns whether the stream can be forgotten.
-    pub(super) fn on_reset(&mut self, code: u64, size: u64, shared: &mut Shared) -> Result<bool, TransportError> {
+    pub(super) fn on_reset(
+        &mut self,
+        code: u64,
+        size: u64,
+        shared: &mut Shared,
+    ) -> Result<bool, TransportError> {
+        let had_all = self.has_all();
         self.on_final_size(size)?;
         self.receive_up_to(size, shared)?;
         match self.state {
             RecvState::Stopped { .. } => Ok(true),
-            RecvState::Open if !self.has_all() => {
+            RecvState::Open if !had_all => {
                 self.discard(shared);
                 self.state = RecvState::Reset { code };
                 Ok(false)
             }
-            // All of it is here: that is better than to know that the peer gave up.
+            // All of it is here, and its end was known: that is better than to know that the peer gave up.
             RecvState::Open | RecvState::Reset { .. } => Ok(false),
             RecvState::Ended { told, .. } => {
                 self.state = RecvState::Ended { known: true, told };
@@ -287,7 +345,10 @@ impl RecvStream {
                 true
             }
             RecvState::Reset { .. } => {
-                self.state = RecvState::Ended { known: true, told: true };
+                self.state = RecvState::Ended {
+                    known: true,
+                    told: true,
+                };
                 false
             }
             RecvState::Ended { known, .. } => {
@@ -309,12 +370,15 @@ impl RecvStream {
     }
 
     /// The next bytes, at most `max`; `None` at the end.
-    pub(super) fn read(&mut self, max: usize, shared: &mut Shared) -> Result<Option<Bytes>, ReadError> {
+    pub(super) fn read(&mut self, max: usize) -> Result<Option<Bytes>, ReadError> {
         match self.state {
             RecvState::Open => {}
             RecvState::Stopped { .. } => return Err(ReadError::Closed),
             RecvState::Reset { code } => {
-                self.state = RecvState::Ended { known: true, told: true };
+                self.state = RecvState::Ended {
+                    known: true,
+                    told: true,
+                };
                 return Err(ReadError::Reset(code));
             }
             RecvState::Ended { known, .. } => {
@@ -329,7 +393,10 @@ impl RecvStream {
         }
         let Some(chunk) = self.ready.take(max) else {
             if self.final_size == Some(self.credit.consumed()) {
-                self.state = RecvState::Ended { known: false, told: true };
+                self.state = RecvState::Ended {
+                    known: false,
+                    told: true,
+                };
                 return Ok(None);
             }
             self.notify = true;
@@ -337,7 +404,10 @@ impl RecvStream {
         };
         self.credit.consume(chunk.len() as u64);
         if self.final_size == Some(self.credit.consumed()) {
-            self.state = RecvState::Ended { known: false, told: false };
+            self.state = RecvState::Ended {
+                known: false,
+                told: false,
+            };
         }
         Ok(Some(chunk))
     }
@@ -369,7 +439,13 @@ impl RecvStream {
 
     /// Whether neither the application nor the peer has anything left to learn of it.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, RecvState::Ended { known: true, told: true })
+        matches!(
+            self.state,
+            RecvState::Ended {
+                known: true,
+                told: true
+            }
+        )
     }
 
     /// The code that the peer is to be told, while it has not answered.
@@ -391,8 +467,16 @@ impl RecvStream {
         if sbn < self.head_sbn || matches!(self.state, RecvState::Ended { .. }) {
             return Some(0);
         }
-        let block = if sbn == self.head_sbn { self.head.as_ref() } else { self.later.get(&sbn) }?;
-        if block.is_complete() { Some(0) } else { Some(block.extra()).filter(|extra| *extra > 0) }
+        let block = if sbn == self.head_sbn {
+            self.head.as_ref()
+        } else {
+            self.later.get(&sbn)
+        }?;
+        if block.is_complete() {
+            Some(0)
+        } else {
+            Some(block.extra()).filter(|extra| *extra > 0)
+        }
     }
 
     fn has_all(&self) -> bool {
@@ -416,7 +500,8 @@ impl ReadyQueue {
             return;
         }
         if !self.small.is_empty() {
-            self.chunks.push_back(std::mem::take(&mut self.small).freeze());
+            self.chunks
+                .push_back(std::mem::take(&mut self.small).freeze());
         }
         self.chunks.push_back(chunk);
     }

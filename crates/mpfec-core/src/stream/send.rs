@@ -105,7 +105,10 @@ impl SendStream {
     pub(super) fn check_writable(&self) -> Result<(), WriteError> {
         match self.state {
             SendState::Open => Ok(()),
-            SendState::Reset { code, stopped: true } => Err(WriteError::Stopped(code)),
+            SendState::Reset {
+                code,
+                stopped: true,
+            } => Err(WriteError::Stopped(code)),
             _ => Err(WriteError::Closed),
         }
     }
@@ -122,7 +125,7 @@ impl SendStream {
             let max_symbols = shared.max_symbols;
             let (bytes, is_full) = shared.queue.with(slot, |block, view| {
                 let bytes = block.append(&data[taken..], max_symbols, view);
-                (bytes, view.source_symbols >= max_symbols)
+                (bytes, block.is_full(max_symbols))
             });
             taken += bytes;
             self.credit.take(bytes as u64);
@@ -181,9 +184,19 @@ impl SendStream {
         self.is_open
     }
 
-    /// Whether all full symbols of the open block have left.
+    /// The open block closed because its last, short symbol left.
+    pub(super) fn on_block_closed(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Whether all of the open block has left.
     pub(super) fn has_idle_block(&self, shared: &Shared) -> bool {
-        let open = self.blocks.back().copied().flatten().filter(|_| self.is_open);
+        let open = self
+            .blocks
+            .back()
+            .copied()
+            .flatten()
+            .filter(|_| self.is_open);
         open.is_some_and(|slot| shared.queue.get(slot).1.unsent == 0)
     }
 
@@ -259,7 +272,12 @@ impl SendStream {
 
     /// Whether every source symbol has left at least once.
     pub(super) fn has_sent_all(&self, shared: &Shared) -> bool {
-        !self.is_open && self.blocks.iter().flatten().all(|slot| shared.queue.get(*slot).1.unsent == 0)
+        !self.is_open
+            && self
+                .blocks
+                .iter()
+                .flatten()
+                .all(|slot| shared.queue.get(*slot).1.unsent == 0)
     }
 
     /// Data go first from now on, or after others.
@@ -274,7 +292,9 @@ impl SendStream {
     pub(super) fn recut(&self, shared: &mut Shared) {
         let (size, max_symbols) = (shared.symbol_size, shared.max_symbols);
         for slot in self.blocks.iter().flatten() {
-            shared.queue.with(*slot, |block, view| block.set_symbol_size(size, max_symbols, view));
+            shared.queue.with(*slot, |block, view| {
+                block.set_symbol_size(size, max_symbols, view)
+            });
         }
     }
 }

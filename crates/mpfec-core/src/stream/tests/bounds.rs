@@ -1,0 +1,174 @@
+//! What must never grow beyond its limit, and what must be kept to.
+
+use mpfec_codec::CodecKind;
+
+use super::harness::{Faults, Flow, Net, config, now, write_data};
+use crate::component::FrameWriter;
+use crate::config::TransportConfig;
+use crate::id::{Dir, Side};
+use crate::stream::Streams;
+use crate::wire::{Frame, Frames};
+
+/// All frames that `streams` has to send, without feedback.
+fn drain(streams: &mut Streams) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    loop {
+        let mut payload = Vec::new();
+        let mut writer = FrameWriter::new(&mut payload, 1400);
+        streams.write_control(&mut writer);
+        write_data(streams, now(), 0, &mut writer);
+        if payload.is_empty() {
+            return frames;
+        }
+        frames.extend(Frames::new(payload.into()).map(Result::unwrap));
+    }
+}
+
+#[test]
+fn nothing_leaves_beyond_the_windows_of_stream_and_connection() {
+    let config = TransportConfig {
+        stream_window: 20_000,
+        connection_window: 50_000,
+        ..config(CodecKind::RaptorQ)
+    };
+    let mut net = Net::new(&config, Faults::default(), 1);
+    let mut taken = Vec::new();
+    for _ in 0..4 {
+        let id = net.client.open(Dir::Uni).unwrap();
+        taken.push(net.client.write(id, &[1; 100_000]).unwrap_or(0));
+    }
+    assert_eq!(taken, [20_000, 20_000, 10_000, 0]);
+    assert!(net.client.window_closed());
+    let frames = drain(&mut net.client);
+    assert_eq!(
+        frames
+            .iter()
+            .filter(|frame| matches!(frame, Frame::DataBlocked(50_000)))
+            .count(),
+        1
+    );
+    assert_eq!(
+        frames
+            .iter()
+            .filter(|frame| matches!(frame, Frame::StreamDataBlocked(_)))
+            .count(),
+        2
+    );
+    for frame in frames {
+        net.server.on_frame(now(), frame).unwrap();
+    }
+}
+
+#[test]
+fn a_reader_that_does_not_read_stops_the_writer_at_the_window() {
+    let config = TransportConfig {
+        stream_window: 100_000,
+        connection_window: 100_000,
+        send_buffer: 1 << 20,
+        ..config(CodecKind::RaptorQ)
+    };
+    let faults = Faults {
+        loss: 5,
+        reordering: 30,
+        ..Faults::default()
+    };
+    let mut net = Net::new(&config, faults, 1);
+    let id = net.client.open(Dir::Uni).unwrap();
+    let mut written = 0;
+    for _ in 0..200 {
+        written += net.client.write(id, &[1; 10_000]).unwrap_or(0);
+        net.step();
+    }
+    assert_eq!(written, 100_000);
+    let mut read = 0;
+    while let Ok(Some(chunk)) = net.server.read(id, usize::MAX) {
+        read += chunk.len();
+    }
+    assert_eq!(read, 100_000);
+}
+
+#[test]
+fn a_writer_never_has_more_blocks_under_way_than_the_peer_keeps() {
+    let config = config(CodecKind::RaptorQ);
+    let mut net = Net::new(&config, Faults::default(), 1);
+    let mut limits = super::harness::limits(&config);
+    limits.max_pending_blocks = 10;
+    net.client.set_peer_limits(&limits);
+    let id = net.client.open(Dir::Uni).unwrap();
+    let mut written = 0;
+    while net.client.write(id, b"x").is_ok() {
+        net.client.flush(id);
+        written += 1;
+    }
+    assert_eq!(written, 10);
+    assert!(net.client.writer_blocked());
+    net.step();
+    net.step();
+    assert!(net.client.write(id, b"x").is_ok());
+}
+
+#[test]
+fn a_symbol_is_never_split_nor_written_where_it_does_not_fit() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    net.client.set_symbol_size(1000);
+    let id = net.client.open(Dir::Uni).unwrap();
+    net.client.write(id, &[1; 500]).unwrap();
+    for room in 0..600 {
+        let mut payload = Vec::new();
+        let mut writer = FrameWriter::new(&mut payload, room);
+        let wrote =
+            net.client
+                .write_symbol(now(), 0, mpfec_sched::SymbolKind::Source, 0, &mut writer);
+        assert!(payload.len() <= room);
+        if wrote.is_some() {
+            assert_eq!(payload.len(), room, "the first that fits needs no length");
+            let frames: Vec<_> = Frames::new(payload.into()).collect();
+            assert!(
+                matches!(&frames[..], [Ok(Frame::Symbol(symbol))] if symbol.payload.len() == 500)
+            );
+            return;
+        }
+    }
+    panic!("500 bytes fit into 600");
+}
+
+#[test]
+fn data_of_which_nothing_left_are_cut_anew_when_symbols_become_smaller() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    net.client.set_symbol_size(1300);
+    let id = net.client.open(Dir::Uni).unwrap();
+    let mut flow = Flow::new(id, Side::Client, 20_000);
+    net.client.write(id, &flow.data[..10_000]).unwrap();
+    flow.written = 10_000;
+    net.client.set_symbol_size(800);
+    net.room = 900;
+    for _ in 0..40 {
+        flow.work(&mut net);
+        net.step();
+    }
+    assert_eq!(flow.received, flow.data);
+}
+
+#[test]
+fn a_block_of_which_one_symbol_is_missing_waits_in_its_bytes_and_little_more() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    let id = net.client.open(Dir::Uni).unwrap();
+    net.client.write(id, &vec![1; 4 << 20]).unwrap();
+    net.client.finish(id).unwrap();
+    let frames = drain(&mut net.client);
+    let buffer = vec![0_u8; 64 << 10];
+    drop(buffer);
+    for frame in frames.into_iter().filter(
+        |frame| !matches!(frame, Frame::Symbol(symbol) if symbol.sbn == 0 && symbol.esi == 0),
+    ) {
+        net.server.on_frame(now(), frame).unwrap();
+    }
+    assert_eq!(
+        net.server.read(id, 100),
+        Err(crate::stream::ReadError::Blocked)
+    );
+    assert_eq!(
+        net.server.receiving.pending_blocks,
+        (4_usize << 20).div_ceil(64 * 1100)
+    );
+}

@@ -1,0 +1,200 @@
+//! Bytes out are bytes in.
+
+use mpfec_codec::CodecKind;
+use proptest::prelude::*;
+
+use super::harness::{Faults, Flow, Net, assert_empty, config};
+use crate::config::TransportConfig;
+use crate::id::{Dir, Side};
+use crate::stream::StreamEvent;
+
+/// Runs flows to their end. Symbol sizes change on the way.
+fn run(net: &mut Net, flows: &mut [Flow], sizes: &[u16]) {
+    for step in 0.. {
+        assert!(step < 100_000, "no end of it: {flows:?}");
+        if step % 13 == 0 && !sizes.is_empty() {
+            let size = sizes[step / 13 % sizes.len()];
+            net.client.set_symbol_size(size);
+            net.server.set_symbol_size(size);
+        }
+        for flow in flows.iter_mut() {
+            flow.work(net);
+        }
+        net.step();
+        if flows.iter().all(|flow| flow.ended) && net.is_quiet() {
+            break;
+        }
+    }
+    for flow in flows {
+        assert!(flow.received == flow.data, "stream {} is corrupt", flow.id);
+        for event in [
+            StreamEvent::Finished { stream: flow.id },
+            StreamEvent::Delivered { stream: flow.id },
+        ] {
+            let count = net
+                .events
+                .iter()
+                .filter(|seen| **seen == (flow.from, event))
+                .count();
+            assert_eq!(count, 1, "{event:?}");
+        }
+    }
+    assert_empty(&net.client);
+    assert_empty(&net.server);
+}
+
+fn uni(net: &mut Net, from: Side, len: usize) -> Flow {
+    let id = net.end(from).open(Dir::Uni).expect("streams are left");
+    Flow::new(id, from, len)
+}
+
+#[test]
+fn without_loss_nothing_is_repaired_and_nothing_is_acknowledged_by_block() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    let mut flows = [uni(&mut net, Side::Client, 1 << 20)];
+    run(&mut net, &mut flows, &[]);
+    let (sent, received) = (net.client.stats(), net.server.stats());
+    assert_eq!((sent.sent_repair_symbols, sent.resent_symbols), (0, 0));
+    assert_eq!(
+        (received.redundant_symbols, received.decoded_blocks),
+        (0, 0)
+    );
+    assert_eq!(
+        (sent.sent_stream_bytes, received.delivered_bytes),
+        (1 << 20, 1 << 20)
+    );
+    assert_eq!(sent.sent_source_symbols, received.received_symbols);
+}
+
+#[test]
+fn a_tenth_lost_costs_about_a_tenth_more_symbols() {
+    let faults = Faults {
+        loss: 10,
+        reordering: 20,
+        ..Faults::default()
+    };
+    let mut net = Net::new(&config(CodecKind::RaptorQ), faults, 2);
+    let mut flows = [uni(&mut net, Side::Client, 4 << 20)];
+    run(&mut net, &mut flows, &[]);
+    let stats = net.client.stats();
+    let share = stats.sent_repair_symbols as f64 / stats.sent_source_symbols as f64;
+    assert!((0.09..0.16).contains(&share), "{share}");
+    assert!(net.server.stats().decoded_blocks > 20);
+}
+
+#[test]
+fn uncoded_every_lost_symbol_is_sent_again_and_no_more() {
+    let faults = Faults {
+        loss: 10,
+        ..Faults::default()
+    };
+    let mut net = Net::new(&config(CodecKind::Uncoded), faults, 3);
+    let mut flows = [uni(&mut net, Side::Client, 1 << 20)];
+    run(&mut net, &mut flows, &[]);
+    let share =
+        net.client.stats().resent_symbols as f64 / net.client.stats().sent_source_symbols as f64;
+    assert!((0.05..0.15).contains(&share), "{share}");
+    assert_eq!(net.server.stats().redundant_symbols, 0);
+}
+
+#[test]
+fn streams_of_one_priority_share_and_urgent_ones_go_first() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 4);
+    let bulk = net.client.open(Dir::Uni).unwrap();
+    let late = net.client.open(Dir::Uni).unwrap();
+    let urgent = net.client.open(Dir::Uni).unwrap();
+    net.client.set_priority(urgent, 1);
+    net.client.write(bulk, &vec![1; 2 << 20]).unwrap();
+    net.step();
+    net.client.write(late, &[2; 200_000]).unwrap();
+    net.client.write(urgent, &[3; 200_000]).unwrap();
+    let (mut read, mut urgent_read) = (0, 0);
+    for step in 0.. {
+        assert!(step < 1000);
+        net.step();
+        while let Ok(Some(chunk)) = net.server.read(urgent, 1 << 20) {
+            urgent_read += chunk.len();
+        }
+        while let Ok(Some(chunk)) = net.server.read(late, 1 << 20) {
+            assert_eq!(urgent_read, 200_000, "the urgent stream goes first");
+            read += chunk.len();
+        }
+        if read == 200_000 {
+            break;
+        }
+    }
+    let mut bulk_read = 0;
+    while let Ok(Some(chunk)) = net.server.read(bulk, 1 << 20) {
+        bulk_read += chunk.len();
+    }
+    assert!((100_000..500_000).contains(&bulk_read), "{bulk_read}");
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    codec: CodecKind,
+    faults: Faults,
+    seed: u64,
+    flows: Vec<(bool, usize)>,
+    max_block_symbols: u16,
+    sizes: Vec<u16>,
+    window: u64,
+    buffer: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let faults = (0_u64..30, 0_u64..20, 0_u64..20, 0_u64..60).prop_map(
+        |(loss, spurious, duplicate, reordering)| Faults {
+            loss,
+            spurious,
+            duplicate,
+            reordering,
+        },
+    );
+    (
+        prop_oneof![Just(CodecKind::RaptorQ), Just(CodecKind::Uncoded)],
+        faults,
+        any::<u64>(),
+        prop::collection::vec(
+            (any::<bool>(), prop_oneof![0_usize..100, 0_usize..150_000]),
+            1..8,
+        ),
+        prop_oneof![1_u16..4, 1_u16..200],
+        prop::collection::vec(prop_oneof![20_u16..100, 100_u16..1300], 0..4),
+        prop_oneof![2_000_u64..20_000, Just(8 << 20)],
+        prop_oneof![5_000_u64..50_000, Just(8 << 20)],
+    )
+        .prop_map(
+            |(codec, faults, seed, flows, max_block_symbols, sizes, window, buffer)| Case {
+                codec,
+                faults,
+                seed,
+                flows,
+                max_block_symbols,
+                sizes,
+                window,
+                buffer,
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn bytes_out_are_bytes_in_whatever_the_network_does(case in case()) {
+        let config = TransportConfig {
+            max_block_symbols: case.max_block_symbols,
+            stream_window: case.window,
+            connection_window: case.window * 2,
+            send_buffer: case.buffer,
+            ..config(case.codec)
+        };
+        let mut net = Net::new(&config, case.faults, case.seed);
+        let mut flows: Vec<Flow> = case
+            .flows
+            .iter()
+            .map(|(from_client, len)| uni(&mut net, if *from_client { Side::Client } else { Side::Server }, *len))
+            .collect();
+        run(&mut net, &mut flows, &case.sizes);
+    }
+}
