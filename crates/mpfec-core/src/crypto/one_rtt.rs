@@ -79,11 +79,10 @@ struct Limits {
 impl Limits {
     fn of(key: &dyn PacketKey) -> Self {
         let confidentiality = key.confidentiality_limit();
-        // The last eighth is for the time that the peer takes to follow.
-        let update = confidentiality - confidentiality / 8;
+        // The other half is for the time that the peer takes to follow.
         Self {
             confidentiality,
-            update,
+            update: confidentiality / 2,
             integrity: key.integrity_limit(),
         }
     }
