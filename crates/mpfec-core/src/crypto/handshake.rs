@@ -23,6 +23,10 @@ pub(crate) enum Level {
 
 /// New keys: what TLS writes from now on goes under them.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are two per connection, and each is taken apart at once"
+)]
 pub(crate) enum KeyChange {
     /// Keys of Handshake packets.
     Handshake(Keys),
@@ -207,9 +211,7 @@ mod tests {
         let (client, _) = trusting_pair();
         let impostor = ServerTls::self_signed(&mut Rng::seeded(2));
 
-        let error = complete(&client, &impostor)
-            .err()
-            .expect("another certificate");
+        let error = complete(&client, &impostor).expect_err("another certificate");
 
         assert_eq!(
             error.code,

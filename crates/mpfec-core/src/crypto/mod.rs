@@ -24,4 +24,4 @@ pub(crate) use self::pair::connected;
 pub(crate) use self::protection::{OpenError, Opened};
 pub(crate) use self::reset::ResetKey;
 pub(crate) use self::retry::{retry_tag, verify_retry_tag};
-pub use self::tls::{ALPN, ClientTls, ServerTls, TlsError};
+pub use self::tls::{ClientTls, ServerTls, TlsError};

@@ -14,9 +14,6 @@ use super::identity::{Fingerprint, Identity, IdentityError};
 use super::pin::PinnedCertificate;
 use crate::rng::Rng;
 
-/// The application protocol in TLS (RFC 7301): both ends must offer it.
-pub const ALPN: &[u8] = b"mpfec/1";
-
 /// Why a client cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
@@ -187,6 +184,9 @@ fn has_fast_aes() -> bool {
     let has = false;
     has
 }
+
+/// The application protocol in TLS (RFC 7301): both ends must offer it.
+const ALPN: &[u8] = b"mpfec/1";
 
 #[cfg(test)]
 mod tests {
