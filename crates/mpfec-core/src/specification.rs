@@ -7,9 +7,8 @@ use std::time::Duration;
 use crate::crypto::Keys;
 use crate::id::{Dir, Side, StreamId};
 use crate::wire::frame::{Ack, AckFacts, SymbolHeader};
-use crate::wire::{
-    ConnectionId, IssuedId, LongHeader, LongType, ResetToken, ShortHeader, TransportParameters,
-};
+use crate::wire::header::{LongHeader, LongType, ShortHeader};
+use crate::wire::{ConnectionId, IssuedId, ResetToken, TransportParameters};
 
 /// The bytes of the example of this name: those at the start of each of its lines, up to two
 /// spaces in a row.

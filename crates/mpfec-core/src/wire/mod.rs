@@ -9,7 +9,6 @@ mod reader;
 pub(crate) mod varint;
 
 pub(crate) use self::frame::{Frame, Frames};
-pub(crate) use self::header::{LongHeader, LongType, Marks, Protected, ShortHeader};
 pub use self::id::{ConnectionId, IssuedId, ResetToken};
 pub(crate) use self::parameters::TransportParameters;
 

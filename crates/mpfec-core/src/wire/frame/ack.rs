@@ -138,6 +138,8 @@ impl Ack {
         let first_len = reader.varint()?;
         let mut smallest = largest.checked_sub(first_len).ok_or(BELOW_ZERO)?;
         let mut ranges = Ranges::new();
+        // Each takes two bytes, so the count cannot claim more than the packet holds.
+        ranges.reserve(1 + (further as usize).min(reader.remaining() / 2));
         ranges.push(smallest..=largest);
         for _ in 0..further {
             let (gap, len) = (reader.varint()?, reader.varint()?);
