@@ -19,7 +19,7 @@ pub(crate) use self::handshake::{Handshake, KeyChange, Level};
 pub use self::identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub(crate) use self::keys::Keys;
 pub(crate) use self::one_rtt::OneRttKeys;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::pair::connected;
 pub(crate) use self::protection::{OpenError, Opened};
 pub(crate) use self::reset::ResetKey;

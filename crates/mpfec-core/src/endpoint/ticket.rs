@@ -161,7 +161,7 @@ impl Ticket {
     }
 
     /// The text that stands for `bytes`, whatever they are, with the right checksum.
-    #[cfg(feature = "fuzzing")]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn text_of(bytes: &[u8]) -> String {
         to_text(&with_checksum(bytes.to_vec()))
     }
