@@ -1,0 +1,271 @@
+//! A connection as the application sees it.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use super::clock;
+use super::driver::Command;
+use super::route::LocalAddress;
+use super::shared::{ConnectionShared, ConnectionState, index};
+use super::stream::{RecvStream, SendStream};
+use crate::connection::{CloseReason, ConnectionStats, PathEvent, PathStats, SendDatagramError};
+use crate::id::{Dir, StreamId};
+
+/// A connection that is being made. Await it to get the connection.
+#[derive(Debug)]
+#[must_use = "a connection is only made while somebody waits for it"]
+pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, CloseReason>> + Send>>, Connection);
+
+impl std::fmt::Debug for dyn Future<Output = Result<Connection, CloseReason>> + Send {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("handshake")
+    }
+}
+
+impl Connecting {
+    pub(super) fn new(shared: Arc<ConnectionShared>) -> Self {
+        let connection = Connection { guard: Arc::new(Guard(shared)) };
+        let waiting = connection.clone();
+        let future = async move {
+            let shared = &waiting.guard.0;
+            wait(&shared.notify.connected, || {
+                let state = shared.lock();
+                match &state.closed {
+                    Some(reason) => Some(Err(reason.clone())),
+                    None => state.connected.then_some(Ok(())),
+                }
+            })
+            .await?;
+            Ok(waiting.clone())
+        };
+        Self(Box::pin(future), connection)
+    }
+
+    /// Where the handshake is tried: for a message when nothing answers.
+    #[must_use]
+    pub fn remote_addresses(&self) -> Vec<SocketAddr> {
+        let state = self.1.guard.0.lock();
+        let mut remotes: Vec<SocketAddr> = state.connection.tuples().iter().map(|tuple| tuple.remote).collect();
+        remotes.sort_unstable();
+        remotes.dedup();
+        remotes
+    }
+}
+
+impl Future for Connecting {
+    type Output = Result<Connection, CloseReason>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+/// One end of a connection; clones are handles of the same one. When the last handle and
+/// the last stream are gone, the connection is closed with code 0.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    guard: Arc<Guard>,
+}
+
+/// Closes the connection when nobody can use it any more.
+#[derive(Debug)]
+pub(super) struct Guard(pub(super) Arc<ConnectionShared>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.lock().connection.close(clock::now(), 0, "");
+        self.0.wake_driver();
+    }
+}
+
+impl Connection {
+    /// Opens a bidirectional stream; waits while as many are open as the peer allows.
+    ///
+    /// # Errors
+    /// Why the connection is closed.
+    pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), CloseReason> {
+        let id = self.open(Dir::Bi).await?;
+        Ok((self.send_stream(id), self.recv_stream(id)))
+    }
+
+    /// Opens a stream that only this end writes.
+    ///
+    /// # Errors
+    /// Why the connection is closed.
+    pub async fn open_uni(&self) -> Result<SendStream, CloseReason> {
+        let id = self.open(Dir::Uni).await?;
+        Ok(self.send_stream(id))
+    }
+
+    /// Waits for the next bidirectional stream of the peer's.
+    ///
+    /// # Errors
+    /// Why the connection is closed.
+    pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), CloseReason> {
+        let id = self.accept(Dir::Bi).await?;
+        Ok((self.send_stream(id), self.recv_stream(id)))
+    }
+
+    /// Waits for the next stream that only the peer writes.
+    ///
+    /// # Errors
+    /// Why the connection is closed.
+    pub async fn accept_uni(&self) -> Result<RecvStream, CloseReason> {
+        let id = self.accept(Dir::Uni).await?;
+        Ok(self.recv_stream(id))
+    }
+
+    /// Sends an unreliable message; waits while the buffer is full.
+    ///
+    /// # Errors
+    /// If the message is too large, or the connection is closed.
+    pub async fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
+        let shared = &self.guard.0;
+        let result = wait(&shared.notify.datagram_room, || {
+            match shared.lock().connection.send_datagram(data.clone()) {
+                Err(SendDatagramError::Blocked) => None,
+                result => Some(result),
+            }
+        })
+        .await;
+        shared.wake_driver();
+        result
+    }
+
+    /// Waits for the next unreliable message.
+    ///
+    /// # Errors
+    /// Why the connection is closed.
+    pub async fn read_datagram(&self) -> Result<Bytes, CloseReason> {
+        self.wait_for(&self.guard.0.notify.datagram, |state| state.connection.recv_datagram()).await
+    }
+
+    /// The largest message that fits into a packet now; `None` if the peer takes none.
+    #[must_use]
+    pub fn max_datagram_size(&self) -> Option<usize> {
+        self.guard.0.lock().connection.max_datagram_size()
+    }
+
+    /// The paths as they are now.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathStats> {
+        self.stats().paths
+    }
+
+    /// Opens a path from `local` to `remote`; a path event tells when it is up or why not.
+    /// Only the client opens paths.
+    pub fn open_path(&self, local: LocalAddress, remote: SocketAddr) {
+        let shared = &self.guard.0;
+        shared.endpoint.command(Command::OpenPath { connection: shared.handle, local, remote });
+    }
+
+    /// Closes a path for good.
+    pub fn close_path(&self, path: u32) {
+        self.guard.0.lock().connection.close_path(clock::now(), path);
+        self.guard.0.wake_driver();
+    }
+
+    /// Uses a path only when no other carries data, or again as any other.
+    pub fn set_backup(&self, path: u32, backup: bool) {
+        self.guard.0.lock().connection.set_backup(path, backup);
+        self.guard.0.wake_driver();
+    }
+
+    /// Waits for the next change of a path; those since the connection began are kept, up
+    /// to 256, until they are taken.
+    ///
+    /// # Errors
+    /// Why the connection is closed, once all events are taken.
+    pub async fn path_event(&self) -> Result<PathEvent, CloseReason> {
+        self.wait_for(&self.guard.0.notify.path, |state| state.path_events.pop_front()).await
+    }
+
+    /// Counters since the connection began.
+    #[must_use]
+    pub fn stats(&self) -> ConnectionStats {
+        self.guard.0.lock().connection.stats()
+    }
+
+    /// Uses new keys from now on.
+    pub fn update_keys(&self) {
+        self.guard.0.lock().connection.update_keys();
+    }
+
+    /// Closes the connection at once; what is not delivered is lost. Wait for
+    /// `Endpoint::wait_idle` before the process ends, so that the peer hears of it.
+    pub fn close(&self, code: u64, reason: &str) {
+        self.guard.0.lock().connection.close(clock::now(), code, reason);
+        self.guard.0.wake_driver();
+    }
+
+    /// Waits until the connection is closed, and tells why.
+    pub async fn closed(&self) -> CloseReason {
+        let shared = &self.guard.0;
+        wait(&shared.notify.closed, || shared.lock().closed.clone()).await
+    }
+
+    /// Why the connection is closed, if it is.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.guard.0.lock().closed.clone()
+    }
+
+    async fn open(&self, dir: Dir) -> Result<StreamId, CloseReason> {
+        let id = self
+            .wait_for(&self.guard.0.notify.available[index(dir)], |state| state.connection.open_stream(dir))
+            .await?;
+        Ok(id)
+    }
+
+    async fn accept(&self, dir: Dir) -> Result<StreamId, CloseReason> {
+        let id = self
+            .wait_for(&self.guard.0.notify.opened[index(dir)], |state| state.connection.accept_stream(dir))
+            .await?;
+        // The peer may open another one.
+        self.guard.0.wake_driver();
+        Ok(id)
+    }
+
+    /// Waits until `ready` gives something, or the connection is closed.
+    async fn wait_for<T>(
+        &self,
+        notify: &Notify,
+        mut ready: impl FnMut(&mut ConnectionState) -> Option<T>,
+    ) -> Result<T, CloseReason> {
+        wait(notify, || {
+            let mut state = self.guard.0.lock();
+            match ready(&mut state) {
+                Some(value) => Some(Ok(value)),
+                None => state.closed.clone().map(Err),
+            }
+        })
+        .await
+    }
+
+    fn send_stream(&self, id: StreamId) -> SendStream {
+        SendStream::new(Arc::clone(&self.guard), id)
+    }
+
+    fn recv_stream(&self, id: StreamId) -> RecvStream {
+        RecvStream::new(Arc::clone(&self.guard), id)
+    }
+}
+
+/// Asks again after each notification; none between asking and waiting is missed.
+pub(super) async fn wait<T>(notify: &Notify, mut ready: impl FnMut() -> Option<T>) -> T {
+    loop {
+        let notified = notify.notified();
+        tokio::pin!(notified);
+        notified.as_mut().enable();
+        if let Some(value) = ready() {
+            return value;
+        }
+        notified.await;
+    }
+}

@@ -1,0 +1,416 @@
+//! The task that moves datagrams between sockets and state machines.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tokio::time::Sleep;
+
+use super::clock;
+use super::interface::Interface;
+use super::recv_buffers::RecvBuffers;
+use super::route::{LocalAddress, Route, over_interface};
+use super::shared::{ConnectionShared, EndpointShared, lock};
+use super::socket::UdpSocket;
+use super::sockets::Sockets;
+use super::watch::InterfaceChange;
+use crate::address::{Datagram, FourTuple, SocketId};
+use crate::config::{ClientConfig, ServerConfig};
+use crate::connection::{Connection, EndpointEvent, PathChange};
+use crate::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed};
+use crate::path::PathReason;
+use crate::rng::Rng;
+
+/// What handles ask of the driver.
+#[derive(Debug)]
+pub(super) enum Command {
+    Connect {
+        config: Box<ClientConfig>,
+        routes: Vec<Route>,
+        /// The peer's addresses, if interfaces that appear later are to be used as well.
+        follow: Option<Vec<SocketAddr>>,
+        reply: oneshot::Sender<Result<Arc<ConnectionShared>, ConnectError>>,
+    },
+    OpenPath { connection: ConnectionHandle, local: LocalAddress, remote: SocketAddr },
+    Interface(InterfaceChange),
+    RefuseNew,
+    Close { code: u64, reason: String },
+}
+
+/// Sockets, connections and timers of one endpoint.
+#[derive(Debug)]
+pub(super) struct Driver {
+    shared: Arc<EndpointShared>,
+    endpoint: Endpoint,
+    sockets: Sockets,
+    connections: BTreeMap<ConnectionHandle, Entry>,
+    timers: BTreeSet<(Instant, ConnectionHandle)>,
+    /// Connections that may have something to send or to tell.
+    dirty: VecDeque<ConnectionHandle>,
+    recv: RecvBuffers,
+    received: Vec<(SocketId, Datagram)>,
+    send: Vec<u8>,
+    sleep: Pin<Box<Sleep>>,
+    /// What `sleep` is set to.
+    armed: Option<Instant>,
+    closing: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    shared: Arc<ConnectionShared>,
+    timer: Option<Instant>,
+    dirty: bool,
+    follow: Option<Vec<SocketAddr>>,
+    /// Paths to be tried again, and when.
+    retry: Vec<(Instant, LocalAddress)>,
+}
+
+impl Driver {
+    pub(super) fn new(config: Option<ServerConfig>, sockets: Vec<UdpSocket>, shared: Arc<EndpointShared>) -> Self {
+        Self {
+            shared,
+            endpoint: Endpoint::new(clock::now(), config, Rng::system()),
+            sockets: Sockets::new(sockets),
+            connections: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            dirty: VecDeque::new(),
+            recv: RecvBuffers::new(),
+            received: Vec::new(),
+            send: Vec::new(),
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            armed: None,
+            closing: false,
+        }
+    }
+
+    fn take_commands(&mut self) -> bool {
+        let commands = std::mem::take(&mut *lock(&self.shared.commands));
+        let any = !commands.is_empty();
+        for command in commands {
+            self.on_command(command);
+        }
+        let changed = std::mem::take(&mut *lock(&self.shared.changed));
+        for connection in &changed {
+            connection.on_dequeued();
+            self.mark(connection.handle);
+        }
+        any || !changed.is_empty()
+    }
+
+    fn on_command(&mut self, command: Command) {
+        match command {
+            Command::Connect { config, routes, follow, reply } => {
+                // Nobody waits for the answer any more: then nothing is started.
+                if !reply.is_closed() {
+                    let _ = reply.send(self.connect(&config, &routes, follow));
+                }
+            }
+            Command::OpenPath { connection, local, remote } => self.open_path(connection, &local, &[remote]),
+            Command::Interface(change) => self.on_interface(&change),
+            Command::RefuseNew => self.endpoint.set_server_config(None),
+            Command::Close { code, reason } => {
+                self.closing = true;
+                self.endpoint.set_server_config(None);
+                let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
+                for handle in handles {
+                    if let Some(entry) = self.connections.get(&handle) {
+                        entry.shared.lock().connection.close(clock::now(), code, &reason);
+                    }
+                    self.mark(handle);
+                }
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        config: &ClientConfig,
+        routes: &[Route],
+        follow: Option<Vec<SocketAddr>>,
+    ) -> Result<Arc<ConnectionShared>, ConnectError> {
+        let tuples = routes
+            .iter()
+            .filter_map(|route| Some((self.sockets.tuple(&route.local, route.remote)?, route.group)))
+            .collect();
+        let (handle, connection) = self.endpoint.connect(clock::now(), config, tuples)?;
+        Ok(self.add(handle, connection, follow))
+    }
+
+    fn add(
+        &mut self,
+        handle: ConnectionHandle,
+        connection: Connection,
+        follow: Option<Vec<SocketAddr>>,
+    ) -> Arc<ConnectionShared> {
+        let shared = Arc::new(ConnectionShared::new(handle, connection, Arc::clone(&self.shared)));
+        let entry = Entry { shared: Arc::clone(&shared), timer: None, dirty: false, follow, retry: Vec::new() };
+        self.connections.insert(handle, entry);
+        self.mark(handle);
+        shared
+    }
+
+    fn mark(&mut self, handle: ConnectionHandle) {
+        if let Some(entry) = self.connections.get_mut(&handle) {
+            if !std::mem::replace(&mut entry.dirty, true) {
+                self.dirty.push_back(handle);
+            }
+        }
+    }
+
+    /// Opens a path from `local` to the first of `remotes` that it can reach.
+    fn open_path(&mut self, handle: ConnectionHandle, local: &LocalAddress, remotes: &[SocketAddr]) {
+        let tuples: Vec<FourTuple> =
+            remotes.iter().filter_map(|remote| self.sockets.tuple(local, *remote)).collect();
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        let result = match tuples.split_first() {
+            Some((first, others)) => entry.shared.lock().connection.open_path_among(clock::now(), *first, others),
+            None => return,
+        };
+        if let Err(error) = result {
+            tracing::debug!(%local, %error, "no path opened");
+            if entry.follow.is_some() && error.is_temporary() {
+                entry.retry.push((clock::now() + RETRY_AFTER, local.clone()));
+            }
+        }
+        self.mark(handle);
+    }
+
+    fn on_interface(&mut self, change: &InterfaceChange) {
+        match change {
+            InterfaceChange::Vanished(interface) => self.interface_gone(interface),
+            InterfaceChange::Appeared(interface) => self.interface_came(interface),
+            InterfaceChange::Changed { before, after } => {
+                if before.addresses != after.addresses {
+                    self.interface_gone(before);
+                    self.interface_came(after);
+                }
+            }
+        }
+    }
+
+    fn interface_gone(&mut self, interface: &Interface) {
+        for socket in self.sockets.remove_interface(&interface.name) {
+            self.socket_gone(socket);
+        }
+    }
+
+    fn socket_gone(&mut self, socket: SocketId) {
+        let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
+        for handle in handles {
+            if let Some(entry) = self.connections.get(&handle) {
+                entry.shared.lock().connection.socket_gone(clock::now(), socket);
+            }
+            self.mark(handle);
+        }
+    }
+
+    fn interface_came(&mut self, interface: &Interface) {
+        let following: Vec<(ConnectionHandle, Vec<SocketAddr>)> = self
+            .connections
+            .iter()
+            .filter_map(|(handle, entry)| Some((*handle, entry.follow.clone()?)))
+            .collect();
+        for (handle, remotes) in following {
+            let routes = over_interface(interface, &remotes);
+            let remotes: Vec<SocketAddr> = routes.iter().map(|route| route.remote).collect();
+            self.open_path(handle, &LocalAddress::Interface(interface.name.clone()), &remotes);
+        }
+    }
+
+    /// Takes what has arrived; a bounded share of it.
+    fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut received = std::mem::take(&mut self.received);
+        let gone = self.sockets.poll_recv(cx, &mut self.recv, &mut received);
+        let any = !received.is_empty() || !gone.is_empty();
+        let now = clock::now();
+        for (_, datagram) in received.drain(..) {
+            self.send.clear();
+            match self.endpoint.handle_datagram(now, datagram, &mut self.send) {
+                Routed::Connection(handle, datagram) => self.deliver(now, handle, datagram),
+                Routed::New(handle, connection, datagram) => {
+                    let shared = self.add(handle, *connection, None);
+                    lock(&self.shared.incoming).push_back(shared);
+                    self.shared.incoming_changed.notify_waiters();
+                    self.deliver(now, handle, datagram);
+                }
+                Routed::Response(transmit) => {
+                    if let Some(gone) = self.sockets.send(&transmit, &self.send) {
+                        self.socket_gone(gone);
+                    }
+                }
+                Routed::Ignored => {}
+            }
+        }
+        self.received = received;
+        for socket in gone {
+            self.socket_gone(socket);
+        }
+        any
+    }
+
+    fn deliver(&mut self, now: Instant, handle: ConnectionHandle, datagram: Datagram) {
+        if let Some(entry) = self.connections.get(&handle) {
+            entry.shared.lock().connection.handle_datagram(now, datagram);
+            self.mark(handle);
+        }
+    }
+
+    fn fire_timers(&mut self) -> bool {
+        let now = clock::now();
+        let mut any = false;
+        while let Some((at, handle)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, handle));
+            any = true;
+            let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            entry.timer = None;
+            entry.shared.lock().connection.handle_timeout(now);
+            let due: Vec<LocalAddress> = {
+                let (due, later) = std::mem::take(&mut entry.retry).into_iter().partition(|(at, _)| *at <= now);
+                entry.retry = later;
+                let due: Vec<(Instant, LocalAddress)> = due;
+                due.into_iter().map(|(_, local)| local).collect()
+            };
+            let remotes = entry.follow.clone().unwrap_or_default();
+            for local in due {
+                self.open_path(handle, &local, &remotes);
+            }
+            self.mark(handle);
+        }
+        any
+    }
+
+    /// Lets the connections that may have something to say say it, a bounded share each.
+    fn serve(&mut self) -> bool {
+        let mut any = false;
+        for _ in 0..self.dirty.len() {
+            let Some(handle) = self.dirty.pop_front() else { break };
+            let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            entry.dirty = false;
+            any = true;
+            let shared = Arc::clone(&entry.shared);
+            if self.transmit(&shared) {
+                self.mark(handle);
+            }
+            self.hand_over(handle, &shared);
+        }
+        any
+    }
+
+    /// Sends a few batches. Returns whether there may be more.
+    fn transmit(&mut self, shared: &ConnectionShared) -> bool {
+        for _ in 0..BATCHES {
+            self.send.clear();
+            let transmit =
+                shared.lock().connection.poll_transmit(clock::now(), MAX_SEGMENTS, &mut self.send);
+            let Some(transmit) = transmit else { return false };
+            if let Some(gone) = self.sockets.send(&transmit, &self.send) {
+                self.socket_gone(gone);
+            }
+        }
+        true
+    }
+
+    /// Passes on what happened, and notes when the connection wants to be called again.
+    fn hand_over(&mut self, handle: ConnectionHandle, shared: &ConnectionShared) {
+        let mut state = shared.lock();
+        while let Some(event) = state.connection.poll_event() {
+            if let crate::connection::Event::Path(event) = &event {
+                if event.change == PathChange::Down && event.reason == PathReason::NeverAnswered {
+                    self.retry_later(handle, event.tuple.socket);
+                }
+            }
+            shared.on_event(&mut state, event);
+        }
+        let mut drained = false;
+        while let Some(event) = state.connection.poll_endpoint_event() {
+            drained |= event == EndpointEvent::Drained;
+            self.endpoint.handle_event(handle, &event);
+        }
+        let timer = state.connection.poll_timeout();
+        drop(state);
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        let timer = timer.into_iter().chain(entry.retry.iter().map(|(at, _)| *at)).min();
+        if entry.timer != timer || drained {
+            if let Some(old) = entry.timer.take() {
+                self.timers.remove(&(old, handle));
+            }
+            if let Some(at) = timer.filter(|_| !drained) {
+                self.timers.insert((at, handle));
+                entry.timer = Some(at);
+            }
+        }
+        if drained {
+            self.connections.remove(&handle);
+            *lock(&self.shared.alive) -= 1;
+            self.shared.idle_changed.notify_waiters();
+        }
+    }
+
+    /// An interface may have been up before there was a way to the peer.
+    fn retry_later(&mut self, handle: ConnectionHandle, socket: SocketId) {
+        let local = self.sockets.local(socket).cloned();
+        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local) {
+            if entry.follow.is_some() {
+                entry.retry.push((clock::now() + RETRY_AFTER, local));
+            }
+        }
+    }
+
+    fn arm(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(at) = self.timers.first().map(|(at, _)| *at) else { return false };
+        if self.armed != Some(at) {
+            self.armed = Some(at);
+            self.sleep.as_mut().reset(at.into());
+        }
+        self.sleep.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let driver = self.get_mut();
+        driver.shared.driver.register(cx.waker());
+        for _ in 0..ROUNDS {
+            let mut progress = driver.take_commands();
+            progress |= driver.receive(cx);
+            progress |= driver.fire_timers();
+            progress |= driver.serve();
+            driver.sockets.poll_pending(cx);
+            if !progress {
+                if driver.shared.is_stopped() && driver.connections.is_empty() {
+                    return Poll::Ready(());
+                }
+                if driver.arm(cx) {
+                    driver.armed = None;
+                    continue;
+                }
+                return Poll::Pending;
+            }
+        }
+        // Others have a right to the thread, too.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// The address to bind to for a route.
+pub(super) fn bind_address(ip: Option<IpAddr>, remote: SocketAddr) -> SocketAddr {
+    let any = if remote.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) };
+    SocketAddr::new(ip.unwrap_or(any), 0)
+}
+
+/// Batches of a connection before another has its turn.
+const BATCHES: usize = 4;
+/// Datagrams in a batch: 64 KiB, which is what the kernel takes at once.
+const MAX_SEGMENTS: usize = 44;
+/// Rounds before the task lets others run.
+const ROUNDS: usize = 32;
+const RETRY_AFTER: Duration = Duration::from_secs(5);

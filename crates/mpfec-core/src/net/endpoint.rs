@@ -1,0 +1,132 @@
+//! An endpoint as the application sees it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::sync::oneshot;
+
+use super::connection::{Connecting, wait};
+use super::driver::{Command, Driver};
+use super::route::{self, Paths};
+use super::shared::{EndpointShared, lock};
+use super::socket::UdpSocket;
+use super::watch::InterfaceWatch;
+use crate::config::{ClientConfig, ServerConfig};
+use crate::endpoint::ConnectError;
+
+/// Makes connections, and takes them if it is a server. Everything runs in one task of the
+/// tokio runtime it was made in; clones are handles of the same endpoint.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<EndpointShared>,
+    local: Vec<SocketAddr>,
+    watch: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.watch.abort();
+        self.shared.stopped.store(true, Ordering::Release);
+        self.shared.driver.wake();
+    }
+}
+
+impl Endpoint {
+    /// Takes connections on each of `addresses`; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// If an address cannot be bound.
+    pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
+        let sockets = addresses.iter().map(|address| UdpSocket::bind(*address, None)).collect::<io::Result<Vec<_>>>()?;
+        Self::start(Some(config), sockets)
+    }
+
+    /// Makes connections only. Its sockets are bound when they are needed.
+    ///
+    /// # Errors
+    /// If it is not called within a tokio runtime.
+    pub fn client() -> io::Result<Self> {
+        Self::start(None, Vec::new())
+    }
+
+    fn start(config: Option<ServerConfig>, sockets: Vec<UdpSocket>) -> io::Result<Self> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        let local = sockets.iter().map(UdpSocket::local_addr).collect();
+        let is_client = config.is_none();
+        let shared = Arc::new(EndpointShared::default());
+        runtime.spawn(Driver::new(config, sockets, Arc::clone(&shared)));
+        let watch = runtime.spawn(watch(is_client.then(|| Arc::downgrade(&shared))));
+        Ok(Self { inner: Arc::new(Inner { shared, local, watch }) })
+    }
+
+    /// The addresses a server listens on.
+    #[must_use]
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.inner.local
+    }
+
+    /// Starts a connection to a peer that is reached at `remotes`, over every usable
+    /// interface; those that appear later are used as well. The handshake is tried on all
+    /// of them at once.
+    pub fn connect(&self, config: ClientConfig, remotes: &[SocketAddr]) -> Connecting {
+        self.connect_over(config, Paths::EveryInterface, remotes)
+    }
+
+    /// Starts a connection with other paths than over every interface.
+    pub fn connect_over(&self, config: ClientConfig, paths: Paths, remotes: &[SocketAddr]) -> Connecting {
+        let routes = route::plan(&paths, remotes);
+        let follow = matches!(paths, Paths::EveryInterface).then(|| remotes.to_vec());
+        let tried = routes.clone();
+        let (reply, started) = oneshot::channel();
+        self.inner.shared.command(Command::Connect { config: Box::new(config), routes, follow, reply });
+        Connecting::new(started, tried)
+    }
+
+    /// Waits for the next connection of a client's; `None` when the endpoint is closed.
+    pub async fn accept(&self) -> Option<Connecting> {
+        let shared = &self.inner.shared;
+        let incoming = wait(&shared.incoming_changed, || match lock(&shared.incoming).pop_front() {
+            Some(connection) => Some(Some(connection)),
+            None => shared.is_stopped().then_some(None),
+        })
+        .await?;
+        Some(Connecting::ready(incoming))
+    }
+
+    /// Takes no more connections; those that exist go on.
+    pub fn refuse_new(&self) {
+        self.inner.shared.command(Command::RefuseNew);
+    }
+
+    /// Closes all connections. Use [`wait_idle`](Self::wait_idle) to let the peers hear of it.
+    pub fn close(&self, code: u64, reason: &str) {
+        self.inner.shared.command(Command::Close { code, reason: reason.to_owned() });
+    }
+
+    /// Waits until all connections are closed and their last packets have left.
+    pub async fn wait_idle(&self) {
+        let shared = &self.inner.shared;
+        wait(&shared.idle_changed, || (*lock(&shared.alive) == 0).then_some(())).await;
+    }
+}
+
+/// Why there is no connection.
+pub(super) type Started = oneshot::Receiver<Result<Arc<super::shared::ConnectionShared>, ConnectError>>;
+
+/// Tells the driver of interfaces that come and go.
+async fn watch(shared: Option<std::sync::Weak<EndpointShared>>) {
+    let Some(shared) = shared else { return };
+    let mut watch = InterfaceWatch::new();
+    loop {
+        let change = watch.next().await;
+        let Some(shared) = shared.upgrade() else { return };
+        shared.command(Command::Interface(change));
+    }
+}

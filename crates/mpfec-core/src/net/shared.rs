@@ -1,0 +1,222 @@
+//! What the driver and the handles of an application share: connections behind locks, and
+//! ways to wake each other.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use futures_util::task::AtomicWaker;
+use tokio::sync::Notify;
+
+use crate::connection::{CloseReason, Connection, Event, PathEvent};
+use crate::endpoint::ConnectionHandle;
+use crate::id::{Dir, StreamId};
+use crate::stream::StreamEvent;
+
+use super::driver::Command;
+
+/// Locks, whatever happened to another thread that held the lock: the state machine is
+/// consistent between any two calls.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An endpoint as its handles see it.
+#[derive(Debug, Default)]
+pub(super) struct EndpointShared {
+    pub(super) commands: Mutex<VecDeque<Command>>,
+    /// Connections that an application has changed since the driver last looked.
+    pub(super) changed: Mutex<Vec<Arc<ConnectionShared>>>,
+    pub(super) driver: AtomicWaker,
+    pub(super) incoming: Mutex<VecDeque<Arc<ConnectionShared>>>,
+    pub(super) incoming_changed: Notify,
+    /// Wakes those who wait until no connection is left.
+    pub(super) idle_changed: Notify,
+    pub(super) open_connections: Mutex<usize>,
+    pub(super) stopped: AtomicBool,
+}
+
+impl EndpointShared {
+    pub(super) fn command(&self, command: Command) {
+        lock(&self.commands).push_back(command);
+        self.driver.wake();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+}
+
+/// A connection as its handles and the driver see it.
+#[derive(Debug)]
+pub(super) struct ConnectionShared {
+    pub(super) handle: ConnectionHandle,
+    pub(super) state: Mutex<ConnectionState>,
+    pub(super) endpoint: Arc<EndpointShared>,
+    queued: AtomicBool,
+    pub(super) notify: Notifiers,
+}
+
+/// The state machine, and who waits for what on its streams.
+#[derive(Debug)]
+pub(super) struct ConnectionState {
+    pub(super) connection: Connection,
+    pub(super) connected: bool,
+    pub(super) closed: Option<CloseReason>,
+    pub(super) streams: HashMap<StreamId, StreamWaiters>,
+    pub(super) path_events: VecDeque<PathEvent>,
+    /// Path events that nobody took in time.
+    pub(super) missed_path_events: u64,
+}
+
+/// What is known of one stream, and who waits for more.
+#[derive(Debug, Default)]
+pub(super) struct StreamWaiters {
+    pub(super) reader: Option<Waker>,
+    pub(super) writer: Option<Waker>,
+    /// The peer's application has read everything.
+    pub(super) delivered: bool,
+    /// The peer reads no more, and says why.
+    pub(super) stopped: Option<u64>,
+}
+
+/// Who waits for something of the connection as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Notifiers {
+    pub(super) connected: Notify,
+    pub(super) closed: Notify,
+    pub(super) opened: [Notify; 2],
+    pub(super) available: [Notify; 2],
+    pub(super) datagram: Notify,
+    pub(super) datagram_room: Notify,
+    pub(super) path: Notify,
+    /// Streams that were delivered or stopped.
+    pub(super) stream_end: Notify,
+}
+
+impl ConnectionShared {
+    pub(super) fn new(handle: ConnectionHandle, connection: Connection, endpoint: Arc<EndpointShared>) -> Self {
+        *lock(&endpoint.open_connections) += 1;
+        Self {
+            handle,
+            state: Mutex::new(ConnectionState {
+                connection,
+                connected: false,
+                closed: None,
+                streams: HashMap::new(),
+                path_events: VecDeque::new(),
+                missed_path_events: 0,
+            }),
+            endpoint,
+            queued: AtomicBool::new(false),
+            notify: Notifiers::default(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
+        lock(&self.state)
+    }
+
+    /// The application changed something: the driver shall look.
+    pub(super) fn wake_driver(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            lock(&self.endpoint.changed).push(Arc::clone(self));
+            self.endpoint.driver.wake();
+        }
+    }
+
+    /// The driver is about to look.
+    pub(super) fn on_dequeued(&self) {
+        self.queued.store(false, Ordering::Release);
+    }
+
+    /// Hands an event of the state machine to whoever waits for it.
+    pub(super) fn on_event(&self, state: &mut ConnectionState, event: Event) {
+        match event {
+            Event::Connected => {
+                state.connected = true;
+                self.notify.connected.notify_waiters();
+            }
+            Event::Closed(reason) => self.on_closed(state, reason),
+            Event::Stream(event) => self.on_stream_event(state, event),
+            Event::DatagramReceived => self.notify.datagram.notify_waiters(),
+            Event::DatagramsUnblocked => self.notify.datagram_room.notify_waiters(),
+            Event::Path(event) => {
+                if state.path_events.len() >= MAX_PATH_EVENTS {
+                    state.path_events.pop_front();
+                    state.missed_path_events += 1;
+                }
+                state.path_events.push_back(event);
+                self.notify.path.notify_waiters();
+            }
+            Event::PeerAddresses => {}
+        }
+    }
+
+    fn on_stream_event(&self, state: &mut ConnectionState, event: StreamEvent) {
+        match event {
+            StreamEvent::Opened { dir } => self.notify.opened[index(dir)].notify_waiters(),
+            StreamEvent::Available { dir } => self.notify.available[index(dir)].notify_waiters(),
+            StreamEvent::Readable { stream } => wake(state.streams.get_mut(&stream).and_then(|stream| stream.reader.take())),
+            StreamEvent::Writable { stream } => wake(state.streams.get_mut(&stream).and_then(|stream| stream.writer.take())),
+            StreamEvent::Finished { .. } => {}
+            StreamEvent::Delivered { stream } => {
+                if let Some(waiters) = state.streams.get_mut(&stream) {
+                    waiters.delivered = true;
+                }
+                self.notify.stream_end.notify_waiters();
+            }
+            StreamEvent::Stopped { stream, code } => {
+                if let Some(waiters) = state.streams.get_mut(&stream) {
+                    waiters.stopped = Some(code);
+                    wake(waiters.writer.take());
+                }
+                self.notify.stream_end.notify_waiters();
+            }
+        }
+    }
+
+    /// Nothing more will happen: everybody who waits for something must hear of it.
+    fn on_closed(&self, state: &mut ConnectionState, reason: CloseReason) {
+        if state.closed.is_none() {
+            state.closed = Some(reason);
+            *lock(&self.endpoint.open_connections) -= 1;
+        }
+        for waiters in state.streams.values_mut() {
+            wake(waiters.reader.take());
+            wake(waiters.writer.take());
+        }
+        let notify = &self.notify;
+        for waiting in [&notify.connected, &notify.closed, &notify.datagram, &notify.datagram_room, &notify.path, &notify.stream_end]
+            .into_iter()
+            .chain(&notify.opened)
+            .chain(&notify.available)
+        {
+            waiting.notify_waiters();
+        }
+    }
+}
+
+impl ConnectionState {
+    pub(super) fn stream(&mut self, id: StreamId) -> &mut StreamWaiters {
+        self.streams.entry(id).or_default()
+    }
+}
+
+/// Position of a direction in [`Notifiers`].
+pub(super) fn index(dir: Dir) -> usize {
+    match dir {
+        Dir::Bi => 0,
+        Dir::Uni => 1,
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// Path events that wait for the application.
+const MAX_PATH_EVENTS: usize = 256;

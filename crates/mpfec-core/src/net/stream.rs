@@ -1,0 +1,341 @@
+//! The two ends of a stream, as `AsyncWrite` and `AsyncRead` and with methods of their own.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::connection::{Guard, wait};
+use crate::connection::CloseReason;
+use crate::id::StreamId;
+use crate::stream::{ReadError as StreamReadError, WriteError as StreamWriteError};
+
+/// Why nothing more can be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// The peer does not want to read more, and says why.
+    #[error("the peer stopped reading (code {0})")]
+    Stopped(u64),
+    /// The stream was finished or reset before.
+    #[error("the stream is finished or was reset")]
+    Finished,
+    /// The connection is over.
+    #[error("connection lost: {0}")]
+    ConnectionLost(CloseReason),
+}
+
+/// Why nothing more can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The peer abandoned the stream, and says why.
+    #[error("the peer reset the stream (code {0})")]
+    Reset(u64),
+    /// Reading was stopped before.
+    #[error("reading was stopped")]
+    Stopped,
+    /// The stream holds more than was to be read.
+    #[error("more than {limit} bytes arrived")]
+    TooLong {
+        /// What was asked for.
+        limit: usize,
+    },
+    /// The connection is over.
+    #[error("connection lost: {0}")]
+    ConnectionLost(CloseReason),
+}
+
+impl From<WriteError> for io::Error {
+    fn from(error: WriteError) -> Self {
+        let kind = match error {
+            WriteError::Stopped(_) => io::ErrorKind::ConnectionReset,
+            WriteError::Finished => io::ErrorKind::BrokenPipe,
+            WriteError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        let kind = match error {
+            ReadError::Reset(_) => io::ErrorKind::ConnectionReset,
+            ReadError::Stopped => io::ErrorKind::BrokenPipe,
+            ReadError::TooLong { .. } => io::ErrorKind::InvalidData,
+            ReadError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The writing end of a stream. Dropped without [`finish`](Self::finish), it is finished.
+#[derive(Debug)]
+pub struct SendStream {
+    guard: Arc<Guard>,
+    id: StreamId,
+    ended: bool,
+}
+
+impl SendStream {
+    pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
+        guard.0.lock().stream(id);
+        Self { guard, id, ended: false }
+    }
+
+    /// Its number within the connection.
+    #[must_use]
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Writes some of `data`, waiting while buffers are full; returns how much.
+    ///
+    /// # Errors
+    /// See [`WriteError`].
+    pub async fn write(&mut self, data: &[u8]) -> Result<usize, WriteError> {
+        poll_fn(|cx| self.poll_write_some(cx, data)).await
+    }
+
+    /// Writes all of `data`.
+    ///
+    /// # Errors
+    /// See [`WriteError`].
+    pub async fn write_all(&mut self, mut data: &[u8]) -> Result<(), WriteError> {
+        while !data.is_empty() {
+            let written = self.write(data).await?;
+            data = data.get(written..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more will be written.
+    ///
+    /// # Errors
+    /// If the peer stopped reading, or the stream was ended before.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        self.ended = true;
+        let shared = &self.guard.0;
+        let mut state = shared.lock();
+        let result = state.connection.finish(self.id);
+        let closed = state.closed.clone();
+        drop(state);
+        shared.wake_driver();
+        result.map_err(|error| write_error(error, closed))
+    }
+
+    /// Waits until the peer's application has read everything up to the end.
+    ///
+    /// # Errors
+    /// If the peer stopped reading, or the connection was lost before.
+    pub async fn delivered(&mut self) -> Result<(), WriteError> {
+        let shared = &self.guard.0;
+        wait(&shared.notify.stream_end, || {
+            let mut state = shared.lock();
+            let closed = state.closed.clone();
+            let stream = state.stream(self.id);
+            match (stream.delivered, stream.stopped) {
+                (true, _) => Some(Ok(())),
+                (_, Some(code)) => Some(Err(WriteError::Stopped(code))),
+                _ => closed.map(|reason| Err(WriteError::ConnectionLost(reason))),
+            }
+        })
+        .await
+    }
+
+    /// Abandons the stream; the peer's reader sees `code`.
+    pub fn reset(&mut self, code: u64) {
+        self.ended = true;
+        self.guard.0.lock().connection.reset(self.id, code);
+        self.guard.0.wake_driver();
+    }
+
+    /// Waits until the peer stops reading, or has read everything: then `None`.
+    ///
+    /// # Errors
+    /// If the connection is lost before.
+    pub async fn stopped(&mut self) -> Result<Option<u64>, CloseReason> {
+        match self.delivered().await {
+            Ok(()) | Err(WriteError::Finished) => Ok(None),
+            Err(WriteError::Stopped(code)) => Ok(Some(code)),
+            Err(WriteError::ConnectionLost(reason)) => Err(reason),
+        }
+    }
+
+    /// Data of streams with a higher priority go first; 0 from the start.
+    pub fn set_priority(&mut self, priority: i32) {
+        self.guard.0.lock().connection.set_priority(self.id, priority);
+    }
+
+    fn poll_write_some(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<Result<usize, WriteError>> {
+        let shared = &self.guard.0;
+        let mut state = shared.lock();
+        match state.connection.write(self.id, data) {
+            Ok(written) => {
+                drop(state);
+                shared.wake_driver();
+                Poll::Ready(Ok(written))
+            }
+            Err(StreamWriteError::Blocked) => {
+                state.stream(self.id).writer = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            Err(error) => Poll::Ready(Err(write_error(error, state.closed.clone()))),
+        }
+    }
+}
+
+fn write_error(error: StreamWriteError, closed: Option<CloseReason>) -> WriteError {
+    match (error, closed) {
+        (StreamWriteError::Stopped(code), _) => WriteError::Stopped(code),
+        (_, Some(reason)) => WriteError::ConnectionLost(reason),
+        _ => WriteError::Finished,
+    }
+}
+
+impl AsyncWrite for SendStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_some(cx, data).map_err(Into::into)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.guard.0.lock().connection.flush(self.id);
+        self.guard.0.wake_driver();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Ready(self.finish().map_err(Into::into))
+    }
+}
+
+impl Drop for SendStream {
+    fn drop(&mut self) {
+        if !self.ended {
+            // It may have been stopped by the peer; then there is nothing left to finish.
+            let _ = self.finish();
+        }
+    }
+}
+
+/// The reading end of a stream. Dropped before its end, it tells the peer to stop.
+#[derive(Debug)]
+pub struct RecvStream {
+    guard: Arc<Guard>,
+    id: StreamId,
+    ended: bool,
+}
+
+impl RecvStream {
+    pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
+        guard.0.lock().stream(id);
+        Self { guard, id, ended: false }
+    }
+
+    /// Its number within the connection.
+    #[must_use]
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Waits for the next bytes, at most `max`, without copying them; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub async fn read_chunk(&mut self, max: usize) -> Result<Option<Bytes>, ReadError> {
+        poll_fn(|cx| self.poll_read_chunk(cx, max)).await
+    }
+
+    /// Reads some bytes into `buf`; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub async fn read(&mut self, buf: &mut [u8]) -> Result<Option<usize>, ReadError> {
+        let Some(chunk) = self.read_chunk(buf.len()).await? else { return Ok(None) };
+        if let Some(target) = buf.get_mut(..chunk.len()) {
+            target.copy_from_slice(&chunk);
+        }
+        Ok(Some(chunk.len()))
+    }
+
+    /// Reads up to the end, if that comes within `limit` bytes.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, ReadError> {
+        let mut all = BytesMut::new();
+        while let Some(chunk) = self.read_chunk(usize::MAX).await? {
+            if all.len() + chunk.len() > limit {
+                return Err(ReadError::TooLong { limit });
+            }
+            all.extend_from_slice(&chunk);
+        }
+        Ok(all.into())
+    }
+
+    /// Reads no more; the peer's writer sees `code`.
+    pub fn stop(&mut self, code: u64) {
+        self.ended = true;
+        self.guard.0.lock().connection.stop(self.id, code);
+        self.guard.0.wake_driver();
+    }
+
+    fn poll_read_chunk(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<Result<Option<Bytes>, ReadError>> {
+        let shared = &self.guard.0;
+        let mut state = shared.lock();
+        let result = match state.connection.read(self.id, max) {
+            Ok(Some(chunk)) => {
+                let news = state.connection.has_window_news();
+                drop(state);
+                if news {
+                    shared.wake_driver();
+                }
+                return Poll::Ready(Ok(Some(chunk)));
+            }
+            Ok(None) => Ok(None),
+            Err(StreamReadError::Blocked) => match state.closed.clone() {
+                Some(reason) => Err(ReadError::ConnectionLost(reason)),
+                None => {
+                    state.stream(self.id).reader = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+            },
+            Err(StreamReadError::Reset(code)) => Err(ReadError::Reset(code)),
+            Err(_) => Err(state.closed.clone().map_or(ReadError::Stopped, ReadError::ConnectionLost)),
+        };
+        drop(state);
+        self.ended = true;
+        self.guard.0.wake_driver();
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncRead for RecvStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        let max = buf.remaining();
+        match self.poll_read_chunk(cx, max) {
+            Poll::Ready(Ok(chunk)) => {
+                buf.put_slice(&chunk.unwrap_or_default());
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for RecvStream {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.stop(0);
+        }
+    }
+}
