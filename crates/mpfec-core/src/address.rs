@@ -18,6 +18,14 @@ pub struct FourTuple {
     pub remote: SocketAddr,
 }
 
+impl FourTuple {
+    /// Whether both take the same way, as far as this host can tell.
+    #[must_use]
+    pub fn is_same_route(&self, other: &Self) -> bool {
+        self.socket == other.socket && self.remote == other.remote
+    }
+}
+
 /// An explicit congestion notification mark (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {

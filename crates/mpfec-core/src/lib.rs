@@ -4,6 +4,7 @@ mod address;
 mod block;
 mod component;
 mod config;
+mod connection;
 mod crypto;
 mod endpoint;
 mod error;
@@ -13,6 +14,7 @@ pub mod fuzzing;
 mod id;
 #[cfg(feature = "tokio")]
 pub mod net;
+mod path;
 mod profile;
 mod recovery;
 #[cfg(test)]
@@ -21,11 +23,22 @@ mod rng;
 mod stream;
 mod wire;
 
+pub use self::address::{Datagram, Ecn, FourTuple, SocketId, Transmit};
+pub use self::config::{ClientConfig, ServerConfig, TransportConfig};
+pub use self::connection::{
+    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, PathChange, PathEvent, PathStats,
+    PathStatus, SendDatagramError, Timer,
+};
 pub use self::crypto::{
     ClientTls, Fingerprint, FingerprintError, Identity, IdentityError, ServerTls, TlsError,
 };
-pub use self::endpoint::{Secret, Ticket, TicketError};
+pub use self::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed, Secret, Ticket, TicketError};
 pub use self::error::TransportError;
 pub use self::id::{Dir, Side, StreamId};
+pub use self::path::PathReason;
+pub use self::profile::{Profile, UnknownProfile};
 pub use self::rng::Rng;
 pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};
+pub use mpfec_codec::CodecKind;
+pub use mpfec_congestion::ControllerKind;
+pub use mpfec_sched::SchedulerKind;

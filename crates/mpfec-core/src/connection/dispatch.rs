@@ -11,7 +11,7 @@ use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::{MAX_ACK_DELAY, PathReason, RemoteCid};
-use crate::recovery::Token;
+use crate::recovery::{Token, is_persistent_congestion};
 use crate::wire::frame::{self, Frame};
 
 impl Connection {
@@ -244,7 +244,8 @@ impl Connection {
                 rtt: &path.rtt,
                 group: Group { subflows: &subflows, me: index },
             });
-            if path.is_persistent_congestion(lost) {
+            let duration = PERSISTENT_CONGESTION_PTOS * path.pto_base();
+            if is_persistent_congestion(lost, path.rtt.first_sample_at(), duration) {
                 path.controller.on_persistent_congestion(now);
             }
         }
@@ -265,7 +266,7 @@ impl Connection {
                         path.received.on_ack_acked(largest);
                     }
                 }
-                Token::Crypto { offset, length } => self.handshake.on_one_rtt_acked(offset, u64::from(length)),
+                Token::Crypto { offset, length } => self.handshake.on_one_rtt_acked(offset, length),
                 Token::MtuProbe { size } => {
                     let path = self.paths.at_mut(index);
                     if path.is_some_and(|path| path.mtu.on_probe_acked(size, now)) {
@@ -282,7 +283,7 @@ impl Connection {
         for token in tokens {
             match *token {
                 Token::Symbol { .. } => self.streams.on_lost(now, token, slot),
-                Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, u64::from(length)),
+                Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, length),
                 Token::MtuProbe { size } => {
                     if let Some(path) = self.paths.at_mut(index) {
                         path.mtu.on_probe_lost(size, now);
@@ -310,6 +311,9 @@ impl Connection {
         self.update_symbol_size();
     }
 }
+
+/// RFC 9002 §7.6.1.
+const PERSISTENT_CONGESTION_PTOS: u32 = 3;
 
 /// A running mean that follows rises at once and forgets slowly.
 fn smooth(old: u64, new: u64) -> u64 {

@@ -61,7 +61,7 @@ impl EarlySpace {
             }
             for token in packet.packet.tokens {
                 match token {
-                    Token::Crypto { offset, length } => self.send.on_acked(offset, u64::from(length)),
+                    Token::Crypto { offset, length } => self.send.on_acked(offset, length),
                     Token::Ack { largest, .. } => self.received.on_ack_acked(largest),
                     _ => {}
                 }
@@ -83,7 +83,7 @@ impl EarlySpace {
     fn resend(&mut self, packet: &SentPacket<()>) {
         for token in &packet.tokens {
             if let Token::Crypto { offset, length } = *token {
-                self.send.on_lost(offset, u64::from(length));
+                self.send.on_lost(offset, length);
             }
         }
     }

@@ -106,8 +106,11 @@ impl Connection {
         self.control.authenticate = self.handshake.proof()?;
         self.update_symbol_size();
         let others = self.handshake.other_routes(&tuple);
-        for tuple in std::iter::once(tuple).chain(others) {
-            self.begin_path(now, tuple);
+        self.begin_path(now, tuple, &[]);
+        for group in &others {
+            if let Some((first, alternatives)) = group.split_first() {
+                self.begin_path(now, *first, alternatives);
+            }
         }
         self.on_usable(now);
         Ok(())
@@ -115,7 +118,7 @@ impl Connection {
 
     /// Opens a path on a route of the handshake; without a challenge where the server has
     /// answered on it already.
-    fn begin_path(&mut self, now: Instant, tuple: FourTuple) {
+    fn begin_path(&mut self, now: Instant, tuple: FourTuple, alternatives: &[FourTuple]) {
         let (Some(slot), Some(id)) = (self.paths.free_slot(), self.paths.next_id()) else { return };
         let answered = self.handshake.has_answered(&tuple);
         let validation = if answered {
@@ -124,6 +127,7 @@ impl Connection {
             Validation::challenge(self.rng.bytes(), now, super::open::VALIDATION_PATIENCE)
         };
         self.insert_path(now, id, slot, tuple, validation);
+        self.set_alternatives(id, alternatives);
         if let Some(path) = self.paths.get_mut(id) {
             // So that the server learns of the path at once, whatever there is to say.
             path.probes = 1;
@@ -180,6 +184,9 @@ impl Connection {
     }
 }
 
+/// Source symbols in a block of the peer's: whatever it likes, within the protocol's bound.
+const MAX_BLOCK_SYMBOLS: u16 = 1024;
+
 /// What we tell the peer about ourselves.
 pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> TransportParameters {
     TransportParameters {
@@ -193,7 +200,7 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         initial_max_streams_uni: config.max_streams_uni,
         max_ack_delay: crate::path::MAX_ACK_DELAY,
         max_datagram_frame_size: config.datagram_buffer.min(1 << 16) as u64,
-        max_block_symbols: config.max_block_symbols.max(crate::connection::MAX_BLOCK_SYMBOLS),
+        max_block_symbols: MAX_BLOCK_SYMBOLS,
         path_connection_ids: issued.to_vec(),
         ..TransportParameters::default()
     }

@@ -1,6 +1,7 @@
 //! The handshake: TLS messages in Initial and Handshake packets, tried on every route at
 //! once, so that a dead first path does not stop the start.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -218,7 +219,7 @@ impl HandshakeSpaces {
 
     /// Bytes arrived, before anything about them is known.
     pub(crate) fn on_datagram(&mut self, tuple: &FourTuple, size: usize) {
-        if let Some(route) = self.routes.iter_mut().find(|route| same(&route.tuple, tuple)) {
+        if let Some(route) = self.routes.iter_mut().find(|route| route.tuple.is_same_route(tuple)) {
             route.received += size as u64;
         }
     }
@@ -236,14 +237,15 @@ impl HandshakeSpaces {
             self.dcid = source;
             self.peer_known = true;
         }
-        match self.routes.iter_mut().find(|route| same(&route.tuple, tuple)) {
+        let has_room = self.routes.len() < MAX_ROUTES;
+        match self.routes.iter_mut().find(|route| route.tuple.is_same_route(tuple)) {
             Some(route) => {
                 route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
                 // RFC 9000 §8.1: only who saw our Initial can have Handshake keys.
                 route.validated |= level == Level::Handshake;
                 route.answered = true;
             }
-            None if self.side == Side::Server && self.routes.len() < MAX_ROUTES => {
+            None if self.side == Side::Server && has_room => {
                 self.routes.push(Route {
                     tuple: *tuple,
                     group: 0,
@@ -299,11 +301,11 @@ impl HandshakeSpaces {
         self.read_tls(Level::OneRtt)
     }
 
-    pub(crate) fn on_one_rtt_acked(&mut self, offset: u64, length: u64) {
+    pub(crate) fn on_one_rtt_acked(&mut self, offset: u64, length: u32) {
         self.one_rtt_send.on_acked(offset, length);
     }
 
-    pub(crate) fn on_one_rtt_lost(&mut self, offset: u64, length: u64) {
+    pub(crate) fn on_one_rtt_lost(&mut self, offset: u64, length: u32) {
         self.one_rtt_send.on_lost(offset, length);
     }
 
@@ -400,31 +402,29 @@ impl HandshakeSpaces {
         self.routes.iter().map(|route| route.tuple).collect()
     }
 
-    /// Routes for paths beside the first: one of each group that `first` is not in.
-    pub(crate) fn other_routes(&self, first: &FourTuple) -> Vec<FourTuple> {
-        let taken = self.routes.iter().find(|route| same(&route.tuple, first)).map(|route| route.group);
-        let mut groups: Vec<usize> = self.routes.iter().map(|route| route.group).collect();
-        groups.sort_unstable();
-        groups.dedup();
+    /// Routes for paths beside the first: for each group that `first` is not in its members,
+    /// those that have answered first.
+    pub(crate) fn other_routes(&self, first: &FourTuple) -> Vec<Vec<FourTuple>> {
+        let taken = self.routes.iter().find(|route| route.tuple.is_same_route(first)).map(|route| route.group);
+        let groups: BTreeSet<usize> =
+            self.routes.iter().map(|route| route.group).filter(|group| Some(*group) != taken).collect();
+        let of_group = |group, answered| {
+            self.routes.iter().filter(move |route| route.group == group && route.answered == answered)
+        };
         groups
             .into_iter()
-            .filter(|group| Some(*group) != taken)
-            .filter_map(|group| {
-                let of_group = || self.routes.iter().filter(|route| route.group == group);
-                of_group().find(|route| route.answered).or_else(|| of_group().next())
-            })
-            .map(|route| route.tuple)
+            .map(|group| of_group(group, true).chain(of_group(group, false)).map(|route| route.tuple).collect())
             .collect()
     }
 
     /// Whether the handshake proved that the peer receives at this address.
     pub(crate) fn has_validated(&self, tuple: &FourTuple) -> bool {
-        self.routes.iter().any(|route| route.validated && same(&route.tuple, tuple))
+        self.routes.iter().any(|route| route.validated && route.tuple.is_same_route(tuple))
     }
 
     /// Whether the peer has answered on this route.
     pub(crate) fn has_answered(&self, tuple: &FourTuple) -> bool {
-        self.routes.iter().any(|route| route.answered && same(&route.tuple, tuple))
+        self.routes.iter().any(|route| route.answered && route.tuple.is_same_route(tuple))
     }
 
     pub(crate) fn original_dcid(&self) -> ConnectionId {
@@ -560,10 +560,6 @@ impl HandshakeSpaces {
         }
         !out.is_empty()
     }
-}
-
-fn same(a: &FourTuple, b: &FourTuple) -> bool {
-    super::open::same_route(a, b)
 }
 
 /// Routes on which a handshake is tried at most.

@@ -49,6 +49,7 @@ pub use self::datagram::SendDatagramError;
 pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
 pub use self::open::OpenPathError;
 pub use self::state::CloseReason;
+pub use self::timers::Timer;
 pub use self::stats::{ConnectionStats, PathStats, PathStatus};
 pub(crate) use self::establish::parameters;
 pub(crate) use self::handshake::{Authentication, Opening};
@@ -217,6 +218,12 @@ impl Connection {
     /// See [`ReadError`]; `Blocked` is followed by a `Readable` event.
     pub fn read(&mut self, stream: StreamId, max: usize) -> Result<Option<Bytes>, ReadError> {
         self.streams.read(stream, max)
+    }
+
+    /// Whether there is news for the peer about streams, for example that more was read.
+    #[must_use]
+    pub fn has_stream_news(&self) -> bool {
+        self.streams.has_control()
     }
 
     /// Ends the open block, so that it can be repaired without waiting for more data.

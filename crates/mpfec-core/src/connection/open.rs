@@ -29,12 +29,33 @@ pub enum OpenPathError {
     NoConnectionId,
 }
 
+impl OpenPathError {
+    /// Whether it may well work later.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::NotEstablished | Self::NoConnectionId)
+    }
+}
+
 impl Connection {
     /// Opens a path; `Up` follows when its address has answered. Returns its number.
     ///
     /// # Errors
     /// See [`OpenPathError`].
     pub fn open_path(&mut self, now: Instant, tuple: FourTuple) -> Result<u32, OpenPathError> {
+        self.open_path_among(now, tuple, &[])
+    }
+
+    /// Opens a path to whichever of several addresses answers; `tuple` is tried first.
+    ///
+    /// # Errors
+    /// See [`OpenPathError`].
+    pub fn open_path_among(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        alternatives: &[FourTuple],
+    ) -> Result<u32, OpenPathError> {
         let now = self.monotonic(now);
         if self.side == Side::Server {
             return Err(OpenPathError::NotClient);
@@ -42,14 +63,22 @@ impl Connection {
         if !self.state.is_open() || self.keys.is_none() {
             return Err(OpenPathError::NotEstablished);
         }
-        if let Some(path) = self.paths.iter().find(|path| same_route(&path.tuple, &tuple)) {
+        if let Some(path) = self.paths.iter().find(|path| path.tuple.is_same_route(&tuple)) {
             return Err(OpenPathError::Duplicate(path.id));
         }
         let slot = self.paths.free_slot().ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
         let id = self.paths.next_id().ok_or(OpenPathError::NoConnectionId)?;
         let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
         self.insert_path(now, id, slot, tuple, validation);
+        self.set_alternatives(id, alternatives);
         Ok(id)
+    }
+
+    /// Other addresses to try while the path's own has not answered.
+    pub(super) fn set_alternatives(&mut self, id: u32, alternatives: &[FourTuple]) {
+        if let Some(path) = self.paths.get_mut(id).filter(|path| !path.validation.is_validated()) {
+            path.alternatives = alternatives.iter().take(MAX_ALTERNATIVES).copied().collect();
+        }
     }
 
     /// Closes a path for good and tells the peer. What was in flight on it is replaced on
@@ -195,16 +224,13 @@ impl Connection {
     }
 }
 
-/// Whether two four-tuples take the same way, as far as this host can tell.
-pub(super) fn same_route(a: &FourTuple, b: &FourTuple) -> bool {
-    a.socket == b.socket && a.remote == b.remote
-}
-
 /// What fits behind IP and UDP headers: an IPv6 header is 20 bytes longer.
 fn largest_payload(tuple: &FourTuple, max_mtu: u16) -> u16 {
     if tuple.remote.is_ipv6() { max_mtu.saturating_sub(20) } else { max_mtu }
 }
 
+/// Addresses that are tried for one path.
+const MAX_ALTERNATIVES: usize = 15;
 /// How long an address may take to answer.
 pub(super) const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
 /// Connection IDs that the peer holds for paths that are not open yet.

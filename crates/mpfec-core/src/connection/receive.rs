@@ -134,7 +134,7 @@ impl Connection {
         }
         let Some((body, tag)) = packet.split_last_chunk::<16>() else { return self.drop_packet() };
         let original = self.handshake.original_dcid();
-        if !crypto::verify_retry_tag(original.as_slice(), body, tag) {
+        if !crypto::verify_retry_tag(original, body, tag) {
             return self.drop_packet();
         }
         let keys = crypto::Keys::initial(source.as_slice(), Side::Client);
@@ -215,7 +215,8 @@ impl Connection {
         if path.received.is_known(packet_number) {
             return Ok(());
         }
-        let moved = !super::open::same_route(&path.tuple, &arrival.tuple);
+        path.settle(&arrival.tuple);
+        let moved = !path.tuple.is_same_route(&arrival.tuple);
         if moved && is_client {
             // RFC 9000 §9: a server does not move; only clients do.
             return Ok(());

@@ -405,8 +405,12 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
         writer.push(&Frame::PathResponse(PathResponse { data }), None);
     }
     if writer.room() >= size {
-        let interval = path.pto_base();
+        // With several addresses to try, each has its turn within the usual interval.
+        let interval = path.pto_base() / (1 + path.alternatives.len() as u32);
         if let Some(data) = path.validation.take_challenge(now, interval) {
+            if path.validation.challenges_sent() > 1 {
+                path.try_next();
+            }
             writer.push(&Frame::PathChallenge(PathChallenge { data }), None);
         }
     }

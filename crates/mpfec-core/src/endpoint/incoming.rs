@@ -63,8 +63,8 @@ impl Endpoint {
         let scid = ConnectionId::from(self.rng.bytes::<8>());
         let token = self.token_key.seal(&mut self.rng, datagram.tuple.remote, initial.dcid, age);
         let start = response.len();
-        header::encode_retry(initial.scid, scid, &token, response);
-        let tag = crypto::retry_tag(initial.dcid.as_slice(), &response[start..]);
+        header::encode_retry_without_tag(initial.scid, scid, &token, response);
+        let tag = crypto::retry_tag(initial.dcid, &response[start..]);
         response.extend_from_slice(&tag);
         respond(&datagram.tuple, response)
     }

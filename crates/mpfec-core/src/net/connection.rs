@@ -1,5 +1,6 @@
 //! A connection as the application sees it.
 
+use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -11,58 +12,85 @@ use tokio::sync::Notify;
 
 use super::clock;
 use super::driver::Command;
-use super::route::LocalAddress;
+use super::endpoint::Started;
+use super::route::{LocalAddress, Route};
 use super::shared::{ConnectionShared, ConnectionState, index};
 use super::stream::{RecvStream, SendStream};
 use crate::connection::{CloseReason, ConnectionStats, PathEvent, PathStats, SendDatagramError};
+use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
 
-/// A connection that is being made. Await it to get the connection.
+/// A connection that is being made. Await it to get the connection; drop it to give up.
 #[derive(Debug)]
 #[must_use = "a connection is only made while somebody waits for it"]
-pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, CloseReason>> + Send>>, Connection);
+pub struct Connecting {
+    future: Handshake,
+    tried: Vec<Route>,
+}
 
-impl std::fmt::Debug for dyn Future<Output = Result<Connection, CloseReason>> + Send {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("handshake")
+/// The wait for the end of the handshake.
+struct Handshake(Pin<Box<dyn Future<Output = Result<Connection, ConnectingError>> + Send>>);
+
+impl fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handshake")
     }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectingError {
+    /// It could not be started.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It ended before the handshake was complete.
+    #[error(transparent)]
+    Closed(#[from] CloseReason),
+    /// The endpoint is gone.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
 }
 
 impl Connecting {
-    pub(super) fn new(shared: Arc<ConnectionShared>) -> Self {
-        let connection = Connection { guard: Arc::new(Guard(shared)) };
-        let waiting = connection.clone();
+    pub(super) fn new(started: Started, tried: Vec<Route>) -> Self {
         let future = async move {
-            let shared = &waiting.guard.0;
-            wait(&shared.notify.connected, || {
-                let state = shared.lock();
-                match &state.closed {
-                    Some(reason) => Some(Err(reason.clone())),
-                    None => state.connected.then_some(Ok(())),
-                }
-            })
-            .await?;
-            Ok(waiting.clone())
+            let shared = started.await.map_err(|_| ConnectingError::EndpointClosed)??;
+            handshake(shared).await
         };
-        Self(Box::pin(future), connection)
+        Self { future: Handshake(Box::pin(future)), tried }
     }
 
-    /// Where the handshake is tried: for a message when nothing answers.
+    pub(super) fn ready(shared: Arc<ConnectionShared>) -> Self {
+        Self { future: Handshake(Box::pin(handshake(shared))), tried: Vec::new() }
+    }
+
+    /// Where the handshake is tried, from where to where: for a message when nothing answers.
     #[must_use]
-    pub fn remote_addresses(&self) -> Vec<SocketAddr> {
-        let state = self.1.guard.0.lock();
-        let mut remotes: Vec<SocketAddr> = state.connection.tuples().iter().map(|tuple| tuple.remote).collect();
-        remotes.sort_unstable();
-        remotes.dedup();
-        remotes
+    pub fn routes(&self) -> Vec<(LocalAddress, SocketAddr)> {
+        self.tried.iter().map(|route| (route.local.clone(), route.remote)).collect()
     }
 }
 
+/// Waits until streams can be used. Given up, the connection is closed.
+async fn handshake(shared: Arc<ConnectionShared>) -> Result<Connection, ConnectingError> {
+    let connection = Connection { guard: Arc::new(Guard(shared)) };
+    let shared = &connection.guard.0;
+    wait(&shared.notify.connected, || {
+        let state = shared.lock();
+        match &state.closed {
+            Some(reason) => Some(Err(reason.clone())),
+            None => state.connected.then_some(Ok(())),
+        }
+    })
+    .await?;
+    Ok(connection)
+}
+
 impl Future for Connecting {
-    type Output = Result<Connection, CloseReason>;
+    type Output = Result<Connection, ConnectingError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(cx)
+        self.future.0.as_mut().poll(cx)
     }
 }
 

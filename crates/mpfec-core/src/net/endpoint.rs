@@ -117,7 +117,7 @@ impl Endpoint {
     }
 }
 
-/// Why there is no connection.
+/// The driver's answer to the wish for a connection.
 pub(super) type Started = oneshot::Receiver<Result<Arc<super::shared::ConnectionShared>, ConnectError>>;
 
 /// Tells the driver of interfaces that come and go.

@@ -1,15 +1,26 @@
-//! Everything that touches the operating system: clock, sockets and interfaces.
+//! The tokio layer: sockets, clocks and handles around the state machine.
 
 mod clock;
+mod connection;
+mod driver;
+mod endpoint;
 mod interface;
 mod interface_kind;
 mod recv_buffers;
+mod route;
 mod send_error;
+mod shared;
 mod socket;
+mod sockets;
+mod stream;
 #[cfg(all(test, target_os = "linux"))]
 mod test_link;
 mod watch;
 
+pub use self::connection::{Connecting, ConnectingError, Connection};
+pub use self::endpoint::Endpoint;
 pub use self::interface::{Interface, WhyNot, interfaces, usable_interfaces};
 pub use self::interface_kind::InterfaceKind;
+pub use self::route::{LocalAddress, Paths};
+pub use self::stream::{ReadError, RecvStream, SendStream, WriteError};
 pub use self::watch::{InterfaceChange, InterfaceWatch};

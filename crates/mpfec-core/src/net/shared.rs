@@ -33,7 +33,8 @@ pub(super) struct EndpointShared {
     pub(super) incoming_changed: Notify,
     /// Wakes those who wait until no connection is left.
     pub(super) idle_changed: Notify,
-    pub(super) open_connections: Mutex<usize>,
+    /// Connections that are not forgotten yet.
+    pub(super) alive: Mutex<usize>,
     pub(super) stopped: AtomicBool,
 }
 
@@ -75,6 +76,7 @@ pub(super) struct ConnectionState {
 pub(super) struct StreamWaiters {
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
+    handles: u8,
     /// The peer's application has read everything.
     pub(super) delivered: bool,
     /// The peer reads no more, and says why.
@@ -97,7 +99,7 @@ pub(super) struct Notifiers {
 
 impl ConnectionShared {
     pub(super) fn new(handle: ConnectionHandle, connection: Connection, endpoint: Arc<EndpointShared>) -> Self {
-        *lock(&endpoint.open_connections) += 1;
+        *lock(&endpoint.alive) += 1;
         Self {
             handle,
             state: Mutex::new(ConnectionState {
@@ -179,10 +181,7 @@ impl ConnectionShared {
 
     /// Nothing more will happen: everybody who waits for something must hear of it.
     fn on_closed(&self, state: &mut ConnectionState, reason: CloseReason) {
-        if state.closed.is_none() {
-            state.closed = Some(reason);
-            *lock(&self.endpoint.open_connections) -= 1;
-        }
+        state.closed.get_or_insert(reason);
         for waiters in state.streams.values_mut() {
             wake(waiters.reader.take());
             wake(waiters.writer.take());
@@ -201,6 +200,20 @@ impl ConnectionShared {
 impl ConnectionState {
     pub(super) fn stream(&mut self, id: StreamId) -> &mut StreamWaiters {
         self.streams.entry(id).or_default()
+    }
+
+    /// One more handle of a stream.
+    pub(super) fn add_handle(&mut self, id: StreamId) {
+        self.stream(id).handles += 1;
+    }
+
+    /// A handle of a stream is gone; with the last one goes what is known of the stream.
+    pub(super) fn drop_handle(&mut self, id: StreamId) {
+        let stream = self.stream(id);
+        stream.handles = stream.handles.saturating_sub(1);
+        if stream.handles == 0 {
+            self.streams.remove(&id);
+        }
     }
 }
 

@@ -81,7 +81,7 @@ pub struct SendStream {
 
 impl SendStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
-        guard.0.lock().stream(id);
+        guard.0.lock().add_handle(id);
         Self { guard, id, ended: false }
     }
 
@@ -220,6 +220,7 @@ impl Drop for SendStream {
             // It may have been stopped by the peer; then there is nothing left to finish.
             let _ = self.finish();
         }
+        self.guard.0.lock().drop_handle(self.id);
     }
 }
 
@@ -233,7 +234,7 @@ pub struct RecvStream {
 
 impl RecvStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
-        guard.0.lock().stream(id);
+        guard.0.lock().add_handle(id);
         Self { guard, id, ended: false }
     }
 
@@ -290,7 +291,7 @@ impl RecvStream {
         let mut state = shared.lock();
         let result = match state.connection.read(self.id, max) {
             Ok(Some(chunk)) => {
-                let news = state.connection.has_window_news();
+                let news = state.connection.has_stream_news();
                 drop(state);
                 if news {
                     shared.wake_driver();
@@ -337,5 +338,6 @@ impl Drop for RecvStream {
         if !self.ended {
             self.stop(0);
         }
+        self.guard.0.lock().drop_handle(self.id);
     }
 }

@@ -7,6 +7,7 @@ mod mtu;
 mod set;
 mod validation;
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
@@ -14,7 +15,7 @@ use mpfec_congestion::{
 };
 
 use crate::address::FourTuple;
-use crate::recovery::{Lost, PacketSpace, Pto, ReceivedPackets, Reordering};
+use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
@@ -66,6 +67,8 @@ pub(crate) struct Path {
     pub(crate) tuple: FourTuple,
     /// The address before the peer's moved, until the new one is validated.
     pub(crate) previous_tuple: Option<FourTuple>,
+    /// Addresses that are tried in turn until one answers.
+    pub(crate) alternatives: VecDeque<FourTuple>,
     pub(crate) validation: Validation,
     /// Whether the application was told that the path is up.
     pub(crate) announced: bool,
@@ -121,6 +124,7 @@ impl Path {
             slot,
             tuple,
             previous_tuple: None,
+            alternatives: VecDeque::new(),
             validation,
             announced: false,
             liveness: Liveness::default(),
@@ -175,33 +179,27 @@ impl Path {
         })
     }
 
+    /// Goes on to the next address to try, if there are several.
+    pub(crate) fn try_next(&mut self) {
+        if let Some(next) = self.alternatives.pop_front() {
+            self.alternatives.push_back(std::mem::replace(&mut self.tuple, next));
+        }
+    }
+
+    /// Something authentic came from `tuple`: if that was one of those to try, it is the one.
+    pub(crate) fn settle(&mut self, tuple: &FourTuple) {
+        if let Some(answered) = self.alternatives.iter().find(|known| known.is_same_route(tuple)) {
+            self.tuple = *answered;
+            self.alternatives.clear();
+        }
+    }
+
     /// The peer says whether it wants the path only for backup; late words do not count.
     pub(crate) fn on_peer_status(&mut self, sequence: u64, backup: bool) {
         if sequence > self.peer_status {
             self.peer_status = sequence;
             self.backup = backup;
         }
-    }
-
-    /// Whether these losses include an unbroken run that lasted so long that the path has
-    /// collapsed (RFC 9002 §7.6).
-    pub(crate) fn is_persistent_congestion(&self, lost: &[Lost<PacketState>]) -> bool {
-        let Some(since) = self.rtt.first_sample_at() else { return false };
-        let span = PERSISTENT_CONGESTION_PTOS * self.pto_base();
-        let mut run: Option<(u64, Instant)> = None;
-        for lost in lost.iter().filter(|lost| lost.packet.ack_eliciting && lost.packet.sent_at > since) {
-            let sent_at = lost.packet.sent_at;
-            run = match run {
-                Some((previous, start)) if previous + 1 == lost.packet_number => {
-                    if sent_at.saturating_duration_since(start) > span {
-                        return true;
-                    }
-                    Some((lost.packet_number, start))
-                }
-                _ => Some((lost.packet_number, sent_at)),
-            };
-        }
-        false
     }
 
     /// Bytes that the congestion window has room for.
@@ -215,6 +213,4 @@ impl Path {
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// How long a receiver may hold back an acknowledgement.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
-/// RFC 9002 §7.6.1.
-const PERSISTENT_CONGESTION_PTOS: u32 = 3;
 const INITIAL_WINDOW_PACKETS: u64 = 20;

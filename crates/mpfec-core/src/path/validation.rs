@@ -103,6 +103,14 @@ impl Validation {
         }
     }
 
+    /// Challenges of the current address, or those it is tried with.
+    pub(crate) fn challenges_sent(&self) -> u32 {
+        match self.state {
+            State::Challenging { sent, .. } => sent,
+            _ => 0,
+        }
+    }
+
     /// Whether a frame of validation is waiting to leave.
     pub(crate) fn has_frames(&self, now: Instant) -> bool {
         !self.responses.is_empty() || matches!(self.state, State::Challenging { next, .. } if now >= next)

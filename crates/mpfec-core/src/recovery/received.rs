@@ -99,6 +99,11 @@ impl ReceivedPackets {
         true
     }
 
+    /// Whether a packet arrived before, or is too old to tell: then it counts for nothing.
+    pub(crate) fn is_known(&self, packet_number: u64) -> bool {
+        self.duplicates.contains(packet_number)
+    }
+
     /// Whether an acknowledgement must leave now.
     pub(crate) fn ack_due(&self, now: Instant) -> bool {
         self.policy.is_due(now)

@@ -109,6 +109,12 @@ impl fmt::Display for ConnectionId {
 #[derive(Clone, Copy)]
 pub struct ResetToken(pub [u8; 16]);
 
+impl std::hash::Hash for ResetToken {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
 impl PartialEq for ResetToken {
     fn eq(&self, other: &Self) -> bool {
         self.0
