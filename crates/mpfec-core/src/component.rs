@@ -23,7 +23,13 @@ impl<'a> FrameWriter<'a> {
     /// Writes behind what `buf` holds, up to `room` bytes.
     pub(crate) fn new(buf: &'a mut Vec<u8>, room: usize) -> Self {
         let start = buf.len();
-        Self { buf, start, end: start + room, tokens: Tokens::new(), ack_eliciting: false }
+        Self {
+            buf,
+            start,
+            end: start + room,
+            tokens: Tokens::new(),
+            ack_eliciting: false,
+        }
     }
 
     /// Bytes that still fit.

@@ -128,7 +128,11 @@ impl ClientConfig {
     /// A client that trusts what `tls` says.
     #[must_use]
     pub fn new(tls: ClientTls) -> Self {
-        Self { tls, transport: Arc::default(), secret: None }
+        Self {
+            tls,
+            transport: Arc::default(),
+            secret: None,
+        }
     }
 
     /// The same, proving to the server that it holds `secret`.

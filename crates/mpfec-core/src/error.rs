@@ -18,7 +18,11 @@ pub struct TransportError {
 impl TransportError {
     /// An error with any code.
     pub fn new(code: u64, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, frame: 0, reason: reason.into() }
+        Self {
+            code,
+            frame: 0,
+            reason: reason.into(),
+        }
     }
 
     /// The same error, naming the frame type that caused it.

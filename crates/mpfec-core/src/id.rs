@@ -46,7 +46,11 @@ impl StreamId {
     /// The side that opened the stream.
     #[must_use]
     pub fn initiator(self) -> Side {
-        if self.0 & 1 == 0 { Side::Client } else { Side::Server }
+        if self.0 & 1 == 0 {
+            Side::Client
+        } else {
+            Side::Server
+        }
     }
 
     /// Whether both ends write to it.
@@ -70,7 +74,13 @@ impl StreamId {
 
 impl fmt::Debug for StreamId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {:?} stream {}", self.initiator(), self.dir(), self.index())
+        write!(
+            f,
+            "{:?} {:?} stream {}",
+            self.initiator(),
+            self.dir(),
+            self.index()
+        )
     }
 }
 

@@ -26,13 +26,15 @@ mod wire;
 pub use self::address::{Datagram, Ecn, FourTuple, SocketId, Transmit};
 pub use self::config::{ClientConfig, ServerConfig, TransportConfig};
 pub use self::connection::{
-    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, PathChange, PathEvent, PathStats,
-    PathStatus, SendDatagramError, Timer,
+    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, PathChange,
+    PathEvent, PathStats, PathStatus, SendDatagramError, Timer,
 };
 pub use self::crypto::{
     ClientTls, Fingerprint, FingerprintError, Identity, IdentityError, ServerTls, TlsError,
 };
-pub use self::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed, Secret, Ticket, TicketError};
+pub use self::endpoint::{
+    ConnectError, ConnectionHandle, Endpoint, Routed, Secret, Ticket, TicketError,
+};
 pub use self::error::TransportError;
 pub use self::id::{Dir, Side, StreamId};
 pub use self::path::PathReason;

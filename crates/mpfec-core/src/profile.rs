@@ -39,9 +39,15 @@ impl Profile {
         congestion: ControllerKind::Lia,
     };
     /// [`AUTO`](Self::AUTO) with coding switched off: lost symbols are sent again.
-    pub const UNCODED: Self = Self { codec: CodecKind::Uncoded, ..Self::AUTO };
+    pub const UNCODED: Self = Self {
+        codec: CodecKind::Uncoded,
+        ..Self::AUTO
+    };
     /// [`AUTO`](Self::AUTO) with the RTT Compensator and PNC's loss differentiation.
-    pub const LIA_DIFF: Self = Self { congestion: ControllerKind::LiaDiff, ..Self::AUTO };
+    pub const LIA_DIFF: Self = Self {
+        congestion: ControllerKind::LiaDiff,
+        ..Self::AUTO
+    };
 
     /// Every profile with its name.
     pub const ALL: &[(&str, Self)] = &[
@@ -84,6 +90,8 @@ impl FromStr for Profile {
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(_, profile)| *profile)
-            .ok_or_else(|| UnknownProfile { name: name.to_owned() })
+            .ok_or_else(|| UnknownProfile {
+                name: name.to_owned(),
+            })
     }
 }

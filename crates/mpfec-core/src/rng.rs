@@ -33,7 +33,9 @@ impl Rng {
     pub fn fill(&mut self, out: &mut [u8]) {
         match &mut self.0 {
             Source::System(system) => {
-                system.fill(out).expect("the operating system provides randomness");
+                system
+                    .fill(out)
+                    .expect("the operating system provides randomness");
             }
             Source::Seeded(state) => {
                 for chunk in out.chunks_mut(8) {

@@ -19,6 +19,7 @@
 //! assert_eq!(link.poll_delivery(due).unwrap().tag, "hello");
 //! ```
 
+mod bulk;
 mod check;
 mod clock;
 mod config;
@@ -28,6 +29,7 @@ mod host;
 mod link;
 mod loss;
 mod network;
+mod node;
 mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
@@ -36,6 +38,7 @@ mod setup;
 pub mod toml;
 pub mod traffic;
 
+pub use self::bulk::{Receiver, Sender};
 pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};
 pub use self::counters::{DropReason, LinkCounters};
@@ -44,6 +47,7 @@ pub use self::host::{Host, Packet};
 pub use self::link::{Delivered, Link};
 pub use self::loss::GilbertElliott;
 pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEnds};
+pub use self::node::{Application, Node};
 pub use self::queue::QueueLimit;
 #[cfg(feature = "tokio")]
 pub use self::relay::{RelayStats, UdpRelay};

@@ -16,17 +16,26 @@ impl Connection {
             return false;
         }
         self.ack_path(now) == Some(index)
-            || self.paths.at(index).is_some_and(|path| due(path) && path.acks_elsewhere >= OWN_ACK_INTERVAL)
+            || self
+                .paths
+                .at(index)
+                .is_some_and(|path| due(path) && path.acks_elsewhere >= OWN_ACK_INTERVAL)
     }
 
     /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
     fn ack_path(&self, now: Instant) -> Option<usize> {
         let heard = |path: &Path| {
             path.last_received.is_some_and(|at| {
-                now.saturating_duration_since(at) <= 2 * path.pto_base().min(Duration::from_millis(500))
+                now.saturating_duration_since(at)
+                    <= 2 * path.pto_base().min(Duration::from_millis(500))
             })
         };
-        let candidates = || self.paths.iter().enumerate().filter(|(_, path)| path.validation.is_validated());
+        let candidates = || {
+            self.paths
+                .iter()
+                .enumerate()
+                .filter(|(_, path)| path.validation.is_validated())
+        };
         candidates()
             .filter(|(_, path)| heard(path) && !path.liveness.is_suspected())
             .min_by_key(|(_, path)| path.srtt())
@@ -41,17 +50,30 @@ impl Connection {
             if !path.received.has_unsent() {
                 continue;
             }
-            let Some(largest) = path.received.largest() else { continue };
+            let Some(largest) = path.received.largest() else {
+                continue;
+            };
             let ecn = Some(path.received.ecn()).filter(|counts| counts.any());
-            let facts = AckFacts { path: Some(path.id), delay: path.received.ack_delay(now), ecn };
+            let facts = AckFacts {
+                path: Some(path.id),
+                delay: path.received.ack_delay(now),
+                ecn,
+            };
             if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {
                 continue;
             }
-            writer.wrote_ack(Token::Ack { path: path.id, largest });
+            writer.wrote_ack(Token::Ack {
+                path: path.id,
+                largest,
+            });
             let own = Some(path.id) == carrier;
             if own || path.acks_elsewhere < OWN_ACK_INTERVAL {
                 path.received.on_ack_sent();
-                path.acks_elsewhere = if own { 0 } else { path.acks_elsewhere.saturating_add(1) };
+                path.acks_elsewhere = if own {
+                    0
+                } else {
+                    path.acks_elsewhere.saturating_add(1)
+                };
             }
         }
     }

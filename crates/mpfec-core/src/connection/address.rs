@@ -38,7 +38,11 @@ impl Addresses {
 
     /// Tells the peer that an advertised address no longer reaches this end.
     pub(crate) fn withdraw(&mut self, address: SocketAddr) {
-        let Some(id) = self.local.iter().find(|(_, known)| **known == address).map(|(id, _)| *id)
+        let Some(id) = self
+            .local
+            .iter()
+            .find(|(_, known)| **known == address)
+            .map(|(id, _)| *id)
         else {
             return;
         };
@@ -60,9 +64,9 @@ impl Addresses {
         match self.remote.get(&frame.id) {
             Some(known) if *known == frame.address => Ok(false),
             Some(_) => Err(TransportError::protocol_violation("address ID used twice")),
-            None if self.remote.len() >= MAX_ADDRESSES => {
-                Err(TransportError::protocol_violation("more addresses than a peer may advertise"))
-            }
+            None if self.remote.len() >= MAX_ADDRESSES => Err(TransportError::protocol_violation(
+                "more addresses than a peer may advertise",
+            )),
             None => {
                 self.remote.insert(frame.id, frame.address);
                 Ok(true)
@@ -89,7 +93,10 @@ impl Addresses {
                 self.announce.remove(&id);
                 continue;
             };
-            let frame = Frame::AddAddress(AddAddress { id, address: *address });
+            let frame = Frame::AddAddress(AddAddress {
+                id,
+                address: *address,
+            });
             if !writer.push(&frame, Some(Token::AddAddress { id })) {
                 return;
             }

@@ -12,15 +12,20 @@ impl Connection {
         let reason: String = reason.chars().take(MAX_REASON).collect();
         let frame = CloseFrame::Application { code, reason };
         if self.state.close(now + self.closing_period(), frame) {
-            self.events.push_back(Event::Closed(CloseReason::LocallyClosed(code)));
+            self.events
+                .push_back(Event::Closed(CloseReason::LocallyClosed(code)));
         }
     }
 
     /// The peer did something that ends the connection.
     pub(super) fn fail(&mut self, now: Instant, error: TransportError) {
         tracing::debug!(%error, "closing the connection");
-        if self.state.close(now + self.closing_period(), CloseFrame::Transport(error.clone())) {
-            self.events.push_back(Event::Closed(CloseReason::TransportError(error)));
+        if self.state.close(
+            now + self.closing_period(),
+            CloseFrame::Transport(error.clone()),
+        ) {
+            self.events
+                .push_back(Event::Closed(CloseReason::TransportError(error)));
         }
     }
 

@@ -32,7 +32,12 @@ impl Connection {
         None
     }
 
-    fn write_close_on(&mut self, index: usize, frame: &CloseFrame, buf: &mut Vec<u8>) -> Option<Transmit> {
+    fn write_close_on(
+        &mut self,
+        index: usize,
+        frame: &CloseFrame,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         let path = self.paths.at(index)?;
         if self.side == Side::Server && !path.validation.may_send(usize::from(MIN_MTU)) {
             return None;
@@ -47,11 +52,18 @@ impl Connection {
         writer.push(&frame.to_wire(false, room), None);
         writer.pad_to(4);
         let path = self.paths.at_mut(index)?;
-        self.keys.as_mut()?.seal_packet(path.id, packet_number, &marks, buf);
+        self.keys
+            .as_mut()?
+            .seal_packet(path.id, packet_number, &marks, buf);
         // Nobody acknowledges it any more: the packet is not remembered.
         let size = buf.len() - start;
         path.validation.on_sent(size);
-        Some(Transmit { tuple: path.tuple, ecn: None, size, segment_size: None })
+        Some(Transmit {
+            tuple: path.tuple,
+            ecn: None,
+            size,
+            segment_size: None,
+        })
     }
 }
 
@@ -60,9 +72,10 @@ impl CloseFrame {
     /// Handshake packets an application's close says nothing (RFC 9000 §10.2.3).
     pub(super) fn to_wire(&self, early: bool, room: usize) -> Frame {
         match self {
-            Self::Application { .. } if early => {
-                ConnectionClose::within(&TransportError::new(TransportError::APPLICATION_ERROR, ""), room)
-            }
+            Self::Application { .. } if early => ConnectionClose::within(
+                &TransportError::new(TransportError::APPLICATION_ERROR, ""),
+                room,
+            ),
             Self::Application { code, reason } => ApplicationClose::within(*code, reason, room),
             Self::Transport(error) => ConnectionClose::within(error, room),
         }

@@ -53,7 +53,11 @@ impl Control {
             }
             None => 1,
         };
-        self.statuses.push(PathStatus { path, sequence, backup });
+        self.statuses.push(PathStatus {
+            path,
+            sequence,
+            backup,
+        });
         self.status.insert(path);
     }
 
@@ -72,14 +76,21 @@ impl Control {
         while let Some(path) = self.connection_ids.first().copied() {
             let frame = self.issued.iter().find(|issued| issued.path == path);
             if frame.is_some_and(|frame| {
-                !writer.push(&Frame::PathConnectionId(*frame), Some(Token::PathConnectionId { path }))
+                !writer.push(
+                    &Frame::PathConnectionId(*frame),
+                    Some(Token::PathConnectionId { path }),
+                )
             }) {
                 return;
             }
             self.connection_ids.remove(&path);
         }
         while let Some(path) = self.abandon.first().copied() {
-            let code = self.abandoned.iter().find(|(known, _)| *known == path).map(|(_, code)| *code);
+            let code = self
+                .abandoned
+                .iter()
+                .find(|(known, _)| *known == path)
+                .map(|(_, code)| *code);
             if code.is_some_and(|code| {
                 let frame = Frame::PathAbandon(PathAbandon { path, code });
                 !writer.push(&frame, Some(Token::PathAbandon { path }))
@@ -90,9 +101,9 @@ impl Control {
         }
         while let Some(path) = self.status.first().copied() {
             let frame = self.statuses.iter().find(|status| status.path == path);
-            if frame
-                .is_some_and(|frame| !writer.push(&Frame::PathStatus(*frame), Some(Token::PathStatus { path })))
-            {
+            if frame.is_some_and(|frame| {
+                !writer.push(&Frame::PathStatus(*frame), Some(Token::PathStatus { path }))
+            }) {
                 return;
             }
             self.status.remove(&path);
@@ -105,7 +116,9 @@ impl Control {
     pub(crate) fn on_lost(&mut self, token: &Token, paths: &PathSet) {
         match *token {
             Token::HandshakeDone => self.handshake_done = true,
-            Token::PathConnectionId { path } if !paths.was_opened(path) || paths.get(path).is_some() => {
+            Token::PathConnectionId { path }
+                if !paths.was_opened(path) || paths.get(path).is_some() =>
+            {
                 self.connection_ids.insert(path);
             }
             Token::PathAbandon { path } => {

@@ -76,7 +76,9 @@ impl Datagrams {
     /// the application.
     pub(crate) fn on_frame(&mut self, data: &Bytes) -> Result<bool, TransportError> {
         if data.len() > self.limit {
-            return Err(TransportError::protocol_violation("datagram larger than was allowed"));
+            return Err(TransportError::protocol_violation(
+                "datagram larger than was allowed",
+            ));
         }
         let was_empty = self.incoming.is_empty();
         self.incoming_bytes += data.len();

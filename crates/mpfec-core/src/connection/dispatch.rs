@@ -16,11 +16,18 @@ use crate::wire::frame::{self, Frame};
 
 impl Connection {
     /// One frame of a 1-RTT packet that arrived on path `id`.
-    pub(super) fn on_frame(&mut self, now: Instant, id: u32, frame: Frame) -> Result<(), TransportError> {
+    pub(super) fn on_frame(
+        &mut self,
+        now: Instant,
+        id: u32,
+        frame: Frame,
+    ) -> Result<(), TransportError> {
         match frame {
             Frame::Padding | Frame::Ping => {}
             Frame::Ack(ack) => self.on_ack(now, &ack)?,
-            Frame::Crypto(crypto) => self.handshake.on_one_rtt_crypto(crypto.offset, &crypto.data)?,
+            Frame::Crypto(crypto) => self
+                .handshake
+                .on_one_rtt_crypto(crypto.offset, &crypto.data)?,
             Frame::PathChallenge(challenge) => {
                 if let Some(path) = self.paths.get_mut(id) {
                     path.validation.on_challenge(challenge.data);
@@ -33,13 +40,21 @@ impl Connection {
                 }
             }
             Frame::PathConnectionId(given) => {
-                let remote =
-                    RemoteCid { path: given.path, cid: given.issued.cid, reset_token: given.issued.reset_token };
+                let remote = RemoteCid {
+                    path: given.path,
+                    cid: given.issued.cid,
+                    reset_token: given.issued.reset_token,
+                };
                 self.add_remote(remote)?;
             }
             Frame::PathAbandon(abandon) => {
                 let answer = (!self.control.has_abandoned(abandon.path)).then_some(0);
-                self.drop_path(now, abandon.path, PathReason::ClosedByPeer(abandon.code), answer);
+                self.drop_path(
+                    now,
+                    abandon.path,
+                    PathReason::ClosedByPeer(abandon.code),
+                    answer,
+                );
             }
             Frame::PathStatus(status) => {
                 if let Some(path) = self.paths.get_mut(status.path) {
@@ -48,7 +63,9 @@ impl Connection {
             }
             Frame::HandshakeDone => {
                 if self.side == Side::Server {
-                    return Err(TransportError::protocol_violation("only servers confirm the handshake"));
+                    return Err(TransportError::protocol_violation(
+                        "only servers confirm the handshake",
+                    ));
                 }
                 self.handshake.confirm();
                 if self.control.authenticate.take().is_some() {
@@ -57,7 +74,9 @@ impl Connection {
             }
             Frame::Authenticate(_) => {
                 if self.side == Side::Client {
-                    return Err(TransportError::protocol_violation("only clients prove that they hold a secret"));
+                    return Err(TransportError::protocol_violation(
+                        "only clients prove that they hold a secret",
+                    ));
                 }
             }
             Frame::AddAddress(added) => {
@@ -70,10 +89,18 @@ impl Connection {
                     self.events.push_back(Event::PeerAddresses);
                 }
             }
-            Frame::ConnectionClose(close) => self.peer_closed(now, CloseReason::PeerError(close.error)),
+            Frame::ConnectionClose(close) => {
+                self.peer_closed(now, CloseReason::PeerError(close.error))
+            }
             Frame::ApplicationClose(close) => {
                 let reason = String::from_utf8_lossy(&close.reason).into_owned();
-                self.peer_closed(now, CloseReason::ApplicationClosed { code: close.code, reason });
+                self.peer_closed(
+                    now,
+                    CloseReason::ApplicationClosed {
+                        code: close.code,
+                        reason,
+                    },
+                );
             }
             Frame::Datagram(datagram) => {
                 if self.datagrams.on_frame(&datagram.data)? {
@@ -86,12 +113,16 @@ impl Connection {
     }
 
     fn on_ack(&mut self, now: Instant, ack: &frame::Ack) -> Result<(), TransportError> {
-        let id = ack.path.ok_or_else(|| TransportError::protocol_violation("acknowledgement without a path"))?;
+        let id = ack
+            .path
+            .ok_or_else(|| TransportError::protocol_violation("acknowledgement without a path"))?;
         let Some(index) = self.paths.position(id) else {
             return if self.paths.was_opened(id) {
                 Ok(())
             } else {
-                Err(TransportError::protocol_violation("acknowledgement on a path never opened"))
+                Err(TransportError::protocol_violation(
+                    "acknowledgement on a path never opened",
+                ))
             };
         };
         let mut acked = std::mem::take(&mut self.scratch.acked);
@@ -108,8 +139,11 @@ impl Connection {
         ack: &frame::Ack,
         acked: &mut Vec<super::AckedPacket>,
     ) -> Result<(), TransportError> {
-        let Some(path) = self.paths.at_mut(index) else { return Ok(()) };
-        path.space.on_ack(ack.ranges.iter().cloned(), ack.largest, acked)?;
+        let Some(path) = self.paths.at_mut(index) else {
+            return Ok(());
+        };
+        path.space
+            .on_ack(ack.ranges.iter().cloned(), ack.largest, acked)?;
         if acked.is_empty() {
             return Ok(());
         }
@@ -124,12 +158,14 @@ impl Connection {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 path.rtt.update(now, sample, ack.delay.min(MAX_ACK_DELAY));
             }
-            path.reordering.on_acked(packet.was_lost, packet.overtaken_by);
+            path.reordering
+                .on_acked(packet.was_lost, packet.overtaken_by);
             if !sent.in_flight {
                 continue;
             }
             sent_at = sent_at.max(Some(sent.sent_at));
-            path.delivery.on_acked(now, &sent.delivery, u64::from(sent.size));
+            path.delivery
+                .on_acked(now, &sent.delivery, u64::from(sent.size));
             path.counters.delivered_bytes += u64::from(sent.size);
             path.mtu.on_acked(sent.size);
             if packet.was_lost {
@@ -157,7 +193,9 @@ impl Connection {
         self.detect_lost(now, index);
         if let Some(sent_at) = sent_at {
             self.inform_controller(now, index, sent_at, bytes, packets as u32);
-            let counts = ack.ecn.map(|counts| (counts.ect0 + counts.ect1 + counts.ce, counts.ce));
+            let counts = ack
+                .ecn
+                .map(|counts| (counts.ect0 + counts.ect1 + counts.ce, counts.ce));
             self.on_ecn(now, index, sent_at, packets, counts);
         }
         if let Some(path) = self.paths.at_mut(index) {
@@ -167,11 +205,22 @@ impl Connection {
     }
 
     /// Tells congestion control what an acknowledgement brought.
-    fn inform_controller(&mut self, now: Instant, index: usize, sent_at: Instant, bytes: u64, packets: u32) {
+    fn inform_controller(
+        &mut self,
+        now: Instant,
+        index: usize,
+        sent_at: Instant,
+        bytes: u64,
+        packets: u32,
+    ) {
         let subflows = view::subflows(&self.paths);
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         let rate = path.delivery.sample(now, path.rtt.min());
-        if let Some(rate) = rate.filter(|rate| !rate.app_limited || rate.bytes_per_second > path.delivery_rate) {
+        if let Some(rate) =
+            rate.filter(|rate| !rate.app_limited || rate.bytes_per_second > path.delivery_rate)
+        {
             path.delivery_rate = smooth(path.delivery_rate, rate.bytes_per_second);
         }
         path.controller.on_ack(&Ack {
@@ -183,14 +232,26 @@ impl Connection {
             app_limited: path.app_limited,
             rtt: &path.rtt,
             rate,
-            group: Group { subflows: &subflows, me: index },
+            group: Group {
+                subflows: &subflows,
+                me: index,
+            },
         });
     }
 
     /// Routers may have marked packets instead of dropping them (RFC 9002 §7.1).
-    fn on_ecn(&mut self, now: Instant, index: usize, sent_at: Instant, acked: u64, counts: Option<(u64, u64)>) {
+    fn on_ecn(
+        &mut self,
+        now: Instant,
+        index: usize,
+        sent_at: Instant,
+        acked: u64,
+        counts: Option<(u64, u64)>,
+    ) {
         let subflows = view::subflows(&self.paths);
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         if path.ecn.on_ack(acked, counts) {
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
@@ -200,7 +261,10 @@ impl Connection {
                 in_flight: path.space.bytes_in_flight(),
                 ecn: true,
                 rtt: &path.rtt,
-                group: Group { subflows: &subflows, me: index },
+                group: Group {
+                    subflows: &subflows,
+                    me: index,
+                },
             });
         }
     }
@@ -221,11 +285,17 @@ impl Connection {
 
     fn on_lost(&mut self, now: Instant, index: usize, lost: &[super::LostPacket]) {
         let subflows = view::subflows(&self.paths);
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         let slot = path.slot;
         let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
         let mut black_hole = false;
-        for packet in lost.iter().map(|lost| &lost.packet).filter(|packet| packet.in_flight) {
+        for packet in lost
+            .iter()
+            .map(|lost| &lost.packet)
+            .filter(|packet| packet.in_flight)
+        {
             bytes += u64::from(packet.size);
             packets += 1;
             sent_at = sent_at.max(Some(packet.sent_at));
@@ -242,7 +312,10 @@ impl Connection {
                 in_flight: path.space.bytes_in_flight(),
                 ecn: false,
                 rtt: &path.rtt,
-                group: Group { subflows: &subflows, me: index },
+                group: Group {
+                    subflows: &subflows,
+                    me: index,
+                },
             });
             let duration = PERSISTENT_CONGESTION_PTOS * path.pto_base();
             if is_persistent_congestion(lost, path.rtt.first_sample_at(), duration) {
@@ -257,7 +330,14 @@ impl Connection {
         }
     }
 
-    fn tokens_acked(&mut self, now: Instant, index: usize, tokens: &Tokens, slot: usize, was_lost: bool) {
+    fn tokens_acked(
+        &mut self,
+        now: Instant,
+        index: usize,
+        tokens: &Tokens,
+        slot: usize,
+        was_lost: bool,
+    ) {
         for token in tokens {
             match *token {
                 Token::Symbol { .. } => self.streams.on_acked(now, token, slot, was_lost),
@@ -291,7 +371,9 @@ impl Connection {
                 }
                 // The next acknowledgement says the same; proofs go out with every packet.
                 Token::Ack { .. } | Token::Authenticate => {}
-                Token::AddAddress { .. } | Token::RemoveAddress { .. } => self.addresses.on_lost(token),
+                Token::AddAddress { .. } | Token::RemoveAddress { .. } => {
+                    self.addresses.on_lost(token)
+                }
                 Token::HandshakeDone
                 | Token::PathConnectionId { .. }
                 | Token::PathAbandon { .. }
@@ -317,5 +399,9 @@ const PERSISTENT_CONGESTION_PTOS: u32 = 3;
 
 /// A running mean that follows rises at once and forgets slowly.
 fn smooth(old: u64, new: u64) -> u64 {
-    if new >= old { new } else { old - (old - new) / 8 }
+    if new >= old {
+        new
+    } else {
+        old - (old - new) / 8
+    }
 }

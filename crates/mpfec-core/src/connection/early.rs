@@ -8,9 +8,9 @@ use crate::crypto::Keys;
 use crate::error::TransportError;
 use crate::recovery::{CryptoReceive, CryptoSend, PacketSpace, ReceivedPackets, SentPacket, Token};
 use crate::rng::Rng;
-use crate::wire::{ConnectionId, TAG_LEN};
 use crate::wire::frame::{Ack, AckFacts, Crypto, Frame};
 use crate::wire::header::{LongHeader, LongType, Marks};
+use crate::wire::{ConnectionId, TAG_LEN};
 
 pub(crate) use crate::crypto::Level;
 
@@ -51,7 +51,11 @@ impl EarlySpace {
     }
 
     /// An ACK frame. Returns an RTT sample if the largest packet is newly acknowledged.
-    pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack) -> Result<Option<Duration>, TransportError> {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+    ) -> Result<Option<Duration>, TransportError> {
         let mut acked = Vec::new();
         self.packets.on_ack(ack.ranges(), ack.largest, &mut acked)?;
         let mut sample = None;
@@ -104,7 +108,10 @@ impl EarlySpace {
 
     /// Appends one packet to the datagram in `out`, up to 1200 bytes together, filled up to
     /// `pad_to` bytes if given.
-    #[expect(clippy::too_many_arguments, reason = "one caller; all of it goes into the header")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one caller; all of it goes into the header"
+    )]
     pub(crate) fn write_packet(
         &mut self,
         now: Instant,
@@ -117,14 +124,21 @@ impl EarlySpace {
     ) {
         let start = out.len();
         let (marks, packet_number) = self.write_header(level, ids, token, rng, out);
-        let Some(room) = (DATAGRAM_SIZE - TAG_LEN).checked_sub(out.len()).filter(|room| *room >= MIN_ROOM) else {
+        let Some(room) = (DATAGRAM_SIZE - TAG_LEN)
+            .checked_sub(out.len())
+            .filter(|room| *room >= MIN_ROOM)
+        else {
             out.truncate(start);
             return;
         };
         let payload_start = out.len();
         let mut writer = FrameWriter::new(out, room);
         if self.received.has_unsent() {
-            let facts = AckFacts { path: None, delay: self.received.ack_delay(now), ecn: None };
+            let facts = AckFacts {
+                path: None,
+                delay: self.received.ack_delay(now),
+                ecn: None,
+            };
             let largest = self.received.largest().unwrap_or(0);
             if Ack::encode(&facts, self.received.ranges(), writer.room(), writer.buf()) > 0 {
                 writer.wrote_ack(Token::Ack { path: 0, largest });
@@ -137,7 +151,9 @@ impl EarlySpace {
         }
         let (tokens, ack_eliciting) = writer.finish();
         // Header protection samples 16 bytes from 4 behind the packet number (RFC 9001 §5.4.2).
-        let padded = pad_to.map_or(0, |size| size.saturating_sub(TAG_LEN)).max(payload_start + 4);
+        let padded = pad_to
+            .map_or(0, |size| size.saturating_sub(TAG_LEN))
+            .max(payload_start + 4);
         if out.len() < padded {
             out.resize(padded, 0);
         }
@@ -145,12 +161,22 @@ impl EarlySpace {
         let size = (out.len() - start) as u16;
         self.packets.on_sent(
             packet_number,
-            SentPacket { sent_at: now, size, ack_eliciting, in_flight: true, tokens, delivery: () },
+            SentPacket {
+                sent_at: now,
+                size,
+                ack_eliciting,
+                in_flight: true,
+                tokens,
+                delivery: (),
+            },
         );
     }
 
     /// Appends a packet that ends the connection; nobody acknowledges it any more.
-    #[expect(clippy::too_many_arguments, reason = "one caller; all of it goes into the header")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one caller; all of it goes into the header"
+    )]
     pub(crate) fn write_close(
         &mut self,
         level: Level,
@@ -162,7 +188,10 @@ impl EarlySpace {
     ) {
         let (marks, packet_number) = self.write_header(level, ids, token, rng, out);
         let payload_start = out.len();
-        let Some(room) = (DATAGRAM_SIZE - TAG_LEN).checked_sub(out.len()).filter(|room| *room >= MIN_ROOM) else {
+        let Some(room) = (DATAGRAM_SIZE - TAG_LEN)
+            .checked_sub(out.len())
+            .filter(|room| *room >= MIN_ROOM)
+        else {
             out.truncate(marks.start);
             return;
         };
@@ -183,7 +212,11 @@ impl EarlySpace {
     ) -> (Marks, u64) {
         let packet_number = self.packets.next_packet_number(rng.next_u64());
         let header = LongHeader {
-            kind: if level == Level::Initial { LongType::Initial } else { LongType::Handshake },
+            kind: if level == Level::Initial {
+                LongType::Initial
+            } else {
+                LongType::Handshake
+            },
             dcid: ids.dcid,
             scid: ids.scid,
             token: if level == Level::Initial { token } else { &[] },
@@ -196,11 +229,20 @@ impl EarlySpace {
 
 /// Fills a packet with TLS messages.
 pub(super) fn write_crypto(send: &mut CryptoSend, writer: &mut FrameWriter<'_>) {
-    while let Some(room) = writer.room().checked_sub(MAX_CRYPTO_HEADER).filter(|room| *room > 0) {
-        let Some((offset, data)) = send.next_chunk(room) else { return };
+    while let Some(room) = writer
+        .room()
+        .checked_sub(MAX_CRYPTO_HEADER)
+        .filter(|room| *room > 0)
+    {
+        let Some((offset, data)) = send.next_chunk(room) else {
+            return;
+        };
         Crypto::encode_header(offset, data.len(), writer.buf());
         writer.buf().extend_from_slice(&data);
-        writer.wrote(Some(Token::Crypto { offset, length: data.len() as u32 }));
+        writer.wrote(Some(Token::Crypto {
+            offset,
+            length: data.len() as u32,
+        }));
     }
 }
 

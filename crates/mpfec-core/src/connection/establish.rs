@@ -35,7 +35,10 @@ impl Connection {
         let mut paths = PathSet::default();
         let mut endpoint_events = VecDeque::new();
         for (path, issued) in (0..).zip(issued) {
-            paths.add_local(LocalCid { path, cid: issued.cid });
+            paths.add_local(LocalCid {
+                path,
+                cid: issued.cid,
+            });
             endpoint_events.push_back(EndpointEvent::Issued(issued.cid));
         }
         let mut connection = Self {
@@ -73,7 +76,11 @@ impl Connection {
 
     /// Looks whether the handshake brought keys, parameters, or its end. `tuple` is where
     /// the last packet came from.
-    pub(super) fn on_handshake_progress(&mut self, now: Instant, tuple: FourTuple) -> Result<(), TransportError> {
+    pub(super) fn on_handshake_progress(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+    ) -> Result<(), TransportError> {
         if let Some(keys) = self.handshake.take_new_keys() {
             self.keys = Some(keys);
         }
@@ -119,7 +126,9 @@ impl Connection {
     /// Opens a path on a route of the handshake; without a challenge where the server has
     /// answered on it already.
     fn begin_path(&mut self, now: Instant, tuple: FourTuple, alternatives: &[FourTuple]) {
-        let (Some(slot), Some(id)) = (self.paths.free_slot(), self.paths.next_id()) else { return };
+        let (Some(slot), Some(id)) = (self.paths.free_slot(), self.paths.next_id()) else {
+            return;
+        };
         let answered = self.handshake.has_answered(&tuple);
         let validation = if answered {
             Validation::validated()
@@ -168,7 +177,11 @@ impl Connection {
             max_pending_blocks: peer.max_pending_blocks,
         });
         for (path, issued) in (0..).zip(&peer.path_connection_ids) {
-            self.add_remote(RemoteCid { path, cid: issued.cid, reset_token: issued.reset_token })?;
+            self.add_remote(RemoteCid {
+                path,
+                cid: issued.cid,
+                reset_token: issued.reset_token,
+            })?;
         }
         Ok(())
     }
@@ -177,9 +190,12 @@ impl Connection {
     /// the path.
     pub(super) fn add_remote(&mut self, remote: RemoteCid) -> Result<(), TransportError> {
         if !self.paths.add_remote(remote) {
-            return Err(TransportError::connection_id_limit("connection IDs that contradict each other, or too many"));
+            return Err(TransportError::connection_id_limit(
+                "connection IDs that contradict each other, or too many",
+            ));
         }
-        self.endpoint_events.push_back(EndpointEvent::Expects(remote.reset_token));
+        self.endpoint_events
+            .push_back(EndpointEvent::Expects(remote.reset_token));
         Ok(())
     }
 }

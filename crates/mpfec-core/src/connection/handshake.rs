@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mpfec_congestion::RttEstimator;
 
-use super::state::CloseFrame;
 use super::early::{EarlySpace, Level, PacketIds, write_crypto};
+use super::state::CloseFrame;
 use crate::address::{FourTuple, SocketId, Transmit};
-use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
 use crate::component::FrameWriter;
+use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
 use crate::endpoint::Secret;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::rng::Rng;
 use crate::recovery::{CryptoReceive, CryptoSend, Pto};
+use crate::rng::Rng;
 use crate::wire::frame::Frame;
 use crate::wire::{ConnectionId, TransportParameters};
 
@@ -105,7 +105,16 @@ struct FanOut {
 
 impl HandshakeSpaces {
     pub(crate) fn new(opening: Opening) -> Self {
-        let Opening { side, tls, initial_keys, routes, dcid, scid, original_dcid, .. } = opening;
+        let Opening {
+            side,
+            tls,
+            initial_keys,
+            routes,
+            dcid,
+            scid,
+            original_dcid,
+            ..
+        } = opening;
         let routes = routes
             .into_iter()
             .take(MAX_ROUTES)
@@ -192,7 +201,11 @@ impl HandshakeSpaces {
 
     /// RFC 9000 §7.3: the connection IDs of the handshake are authenticated.
     fn check_parameters(&self, parameters: &TransportParameters) -> Result<(), TransportError> {
-        let wrong = || Err(TransportError::transport_parameter("connection IDs do not match the handshake"));
+        let wrong = || {
+            Err(TransportError::transport_parameter(
+                "connection IDs do not match the handshake",
+            ))
+        };
         if parameters.initial_source_connection_id != Some(self.dcid) {
             return wrong();
         }
@@ -203,7 +216,9 @@ impl HandshakeSpaces {
             return wrong();
         }
         if parameters.path_connection_ids.is_empty() {
-            return Err(TransportError::transport_parameter("no connection ID for the first path"));
+            return Err(TransportError::transport_parameter(
+                "no connection ID for the first path",
+            ));
         }
         Ok(())
     }
@@ -219,7 +234,11 @@ impl HandshakeSpaces {
 
     /// Bytes arrived, before anything about them is known.
     pub(crate) fn on_datagram(&mut self, tuple: &FourTuple, size: usize) {
-        if let Some(route) = self.routes.iter_mut().find(|route| route.tuple.is_same_route(tuple)) {
+        if let Some(route) = self
+            .routes
+            .iter_mut()
+            .find(|route| route.tuple.is_same_route(tuple))
+        {
             route.received += size as u64;
         }
     }
@@ -238,7 +257,11 @@ impl HandshakeSpaces {
             self.peer_known = true;
         }
         let has_room = self.routes.len() < MAX_ROUTES;
-        match self.routes.iter_mut().find(|route| route.tuple.is_same_route(tuple)) {
+        match self
+            .routes
+            .iter_mut()
+            .find(|route| route.tuple.is_same_route(tuple))
+        {
             Some(route) => {
                 route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
                 // RFC 9000 §8.1: only who saw our Initial can have Handshake keys.
@@ -263,15 +286,24 @@ impl HandshakeSpaces {
     }
 
     /// Frames of an Initial or Handshake packet.
-    pub(crate) fn on_frame(&mut self, now: Instant, level: Level, frame: Frame) -> Result<(), TransportError> {
+    pub(crate) fn on_frame(
+        &mut self,
+        now: Instant,
+        level: Level,
+        frame: Frame,
+    ) -> Result<(), TransportError> {
         match frame {
             Frame::Crypto(crypto) => {
-                let Some(space) = self.space_mut(level) else { return Ok(()) };
+                let Some(space) = self.space_mut(level) else {
+                    return Ok(());
+                };
                 space.receive.on_received(crypto.offset, &crypto.data)?;
                 self.read_tls(level)
             }
             Frame::Ack(ack) => {
-                let Some(space) = self.space_mut(level) else { return Ok(()) };
+                let Some(space) = self.space_mut(level) else {
+                    return Ok(());
+                };
                 if let Some(sample) = space.on_ack(now, &ack)? {
                     self.rtt.update(now, sample, Duration::ZERO);
                 }
@@ -286,7 +318,10 @@ impl HandshakeSpaces {
         loop {
             let chunk = match level {
                 Level::Initial => self.initial.as_mut().and_then(|space| space.receive.read()),
-                Level::Handshake => self.handshake.as_mut().and_then(|space| space.receive.read()),
+                Level::Handshake => self
+                    .handshake
+                    .as_mut()
+                    .and_then(|space| space.receive.read()),
                 Level::OneRtt => self.one_rtt_receive.read(),
             };
             let Some(chunk) = chunk else { break };
@@ -296,7 +331,11 @@ impl HandshakeSpaces {
     }
 
     /// TLS messages after the handshake.
-    pub(crate) fn on_one_rtt_crypto(&mut self, offset: u64, data: &Bytes) -> Result<(), TransportError> {
+    pub(crate) fn on_one_rtt_crypto(
+        &mut self,
+        offset: u64,
+        data: &Bytes,
+    ) -> Result<(), TransportError> {
         self.one_rtt_receive.on_received(offset, data)?;
         self.read_tls(Level::OneRtt)
     }
@@ -318,7 +357,13 @@ impl HandshakeSpaces {
     }
 
     /// The server asks for proof of our address (RFC 9000 §17.2.5).
-    pub(crate) fn on_retry(&mut self, now: Instant, source: ConnectionId, token: Bytes, keys: crypto::Keys) {
+    pub(crate) fn on_retry(
+        &mut self,
+        now: Instant,
+        source: ConnectionId,
+        token: Bytes,
+        keys: crypto::Keys,
+    ) {
         self.retry_scid = Some(source);
         self.dcid = source;
         self.token = token;
@@ -391,7 +436,9 @@ impl HandshakeSpaces {
     }
 
     pub(crate) fn peer_max_payload(&self) -> u16 {
-        self.peer.as_ref().map_or(1200, |peer| u16::try_from(peer.max_udp_payload_size).unwrap_or(u16::MAX))
+        self.peer.as_ref().map_or(1200, |peer| {
+            u16::try_from(peer.max_udp_payload_size).unwrap_or(u16::MAX)
+        })
     }
 
     pub(crate) fn rtt(&self) -> Option<Duration> {
@@ -405,26 +452,45 @@ impl HandshakeSpaces {
     /// Routes for paths beside the first: for each group that `first` is not in its members,
     /// those that have answered first.
     pub(crate) fn other_routes(&self, first: &FourTuple) -> Vec<Vec<FourTuple>> {
-        let taken = self.routes.iter().find(|route| route.tuple.is_same_route(first)).map(|route| route.group);
-        let groups: BTreeSet<usize> =
-            self.routes.iter().map(|route| route.group).filter(|group| Some(*group) != taken).collect();
+        let taken = self
+            .routes
+            .iter()
+            .find(|route| route.tuple.is_same_route(first))
+            .map(|route| route.group);
+        let groups: BTreeSet<usize> = self
+            .routes
+            .iter()
+            .map(|route| route.group)
+            .filter(|group| Some(*group) != taken)
+            .collect();
         let of_group = |group, answered| {
-            self.routes.iter().filter(move |route| route.group == group && route.answered == answered)
+            self.routes
+                .iter()
+                .filter(move |route| route.group == group && route.answered == answered)
         };
         groups
             .into_iter()
-            .map(|group| of_group(group, true).chain(of_group(group, false)).map(|route| route.tuple).collect())
+            .map(|group| {
+                of_group(group, true)
+                    .chain(of_group(group, false))
+                    .map(|route| route.tuple)
+                    .collect()
+            })
             .collect()
     }
 
     /// Whether the handshake proved that the peer receives at this address.
     pub(crate) fn has_validated(&self, tuple: &FourTuple) -> bool {
-        self.routes.iter().any(|route| route.validated && route.tuple.is_same_route(tuple))
+        self.routes
+            .iter()
+            .any(|route| route.validated && route.tuple.is_same_route(tuple))
     }
 
     /// Whether the peer has answered on this route.
     pub(crate) fn has_answered(&self, tuple: &FourTuple) -> bool {
-        self.routes.iter().any(|route| route.answered && route.tuple.is_same_route(tuple))
+        self.routes
+            .iter()
+            .any(|route| route.answered && route.tuple.is_same_route(tuple))
     }
 
     pub(crate) fn original_dcid(&self) -> ConnectionId {
@@ -448,7 +514,9 @@ impl HandshakeSpaces {
             .filter_map(|space| space.packets.last_ack_eliciting_sent())
             .max()
             .map(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO));
-        let ack = spaces().filter_map(|space| space.received.ack_timer()).min();
+        let ack = spaces()
+            .filter_map(|space| space.received.ack_timer())
+            .min();
         [loss, pto, ack].into_iter().flatten().min()
     }
 
@@ -460,9 +528,13 @@ impl HandshakeSpaces {
         if self.confirmed {
             return;
         }
-        let loss_delay = (self.rtt.smoothed().max(self.rtt.latest()) * 9 / 8).max(Duration::from_millis(1));
+        let loss_delay =
+            (self.rtt.smoothed().max(self.rtt.latest()) * 9 / 8).max(Duration::from_millis(1));
         let mut lost = false;
-        for space in [&mut self.initial, &mut self.handshake].into_iter().flatten() {
+        for space in [&mut self.initial, &mut self.handshake]
+            .into_iter()
+            .flatten()
+        {
             lost |= space.detect_lost(now, loss_delay);
         }
         let overdue = [&self.initial, &self.handshake]
@@ -475,7 +547,10 @@ impl HandshakeSpaces {
             .is_some_and(|at| now >= at);
         if overdue && !lost {
             self.pto.on_timeout();
-            for space in [&mut self.initial, &mut self.handshake].into_iter().flatten() {
+            for space in [&mut self.initial, &mut self.handshake]
+                .into_iter()
+                .flatten()
+            {
                 space.probe(now);
             }
         }
@@ -508,9 +583,17 @@ impl HandshakeSpaces {
             }
             route.sent += size as u64;
             buf.extend_from_slice(&self.fan_out.bytes);
-            return Some(Transmit { tuple: route.tuple, ecn: None, size, segment_size: None });
+            return Some(Transmit {
+                tuple: route.tuple,
+                ecn: None,
+                size,
+                segment_size: None,
+            });
         }
-        self.fan_out = FanOut { bytes: std::mem::take(&mut self.fan_out.bytes), next: 0 };
+        self.fan_out = FanOut {
+            bytes: std::mem::take(&mut self.fan_out.bytes),
+            next: 0,
+        };
         self.fan_out.bytes.clear();
         None
     }
@@ -518,28 +601,48 @@ impl HandshakeSpaces {
     /// Builds the datagram that ends the connection, with every key that the peer may have.
     pub(crate) fn write_close(&mut self, frame: &CloseFrame, rng: &mut Rng) {
         self.fan_out = FanOut::default();
-        let ids = PacketIds { dcid: self.dcid, scid: self.scid };
-        for (level, space) in [(Level::Initial, &mut self.initial), (Level::Handshake, &mut self.handshake)] {
+        let ids = PacketIds {
+            dcid: self.dcid,
+            scid: self.scid,
+        };
+        for (level, space) in [
+            (Level::Initial, &mut self.initial),
+            (Level::Handshake, &mut self.handshake),
+        ] {
             if let Some(space) = space {
-                space.write_close(level, &ids, &self.token, frame, rng, &mut self.fan_out.bytes);
+                space.write_close(
+                    level,
+                    &ids,
+                    &self.token,
+                    frame,
+                    rng,
+                    &mut self.fan_out.bytes,
+                );
             }
         }
     }
 
     /// Whether any route would take a full datagram: otherwise what is built is lost.
     fn may_send(&self) -> bool {
-        self.routes.iter().any(|route| route.validated || route.sent + 1200 <= 3 * route.received)
+        self.routes
+            .iter()
+            .any(|route| route.validated || route.sent + 1200 <= 3 * route.received)
     }
 
     /// Builds one datagram of Initial and Handshake packets, if there is anything to say.
     fn build(&mut self, now: Instant, rng: &mut Rng) -> bool {
-        let wants = |space: &Option<EarlySpace>| space.as_ref().is_some_and(|space| space.wants_to_send(now));
+        let wants = |space: &Option<EarlySpace>| {
+            space.as_ref().is_some_and(|space| space.wants_to_send(now))
+        };
         let (initial, handshake) = (wants(&self.initial), wants(&self.handshake));
         if !initial && !handshake {
             return false;
         }
         let out = &mut self.fan_out.bytes;
-        let ids = PacketIds { dcid: self.dcid, scid: self.scid };
+        let ids = PacketIds {
+            dcid: self.dcid,
+            scid: self.scid,
+        };
         if initial {
             let alone = !handshake;
             if let Some(space) = &mut self.initial {

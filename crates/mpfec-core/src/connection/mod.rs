@@ -46,13 +46,13 @@ use self::state::{CloseFrame, State};
 use self::view::PathViews;
 
 pub use self::datagram::SendDatagramError;
+pub(crate) use self::establish::parameters;
 pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
+pub(crate) use self::handshake::{Authentication, Opening};
 pub use self::open::OpenPathError;
 pub use self::state::CloseReason;
-pub use self::timers::Timer;
 pub use self::stats::{ConnectionStats, PathStats, PathStatus};
-pub(crate) use self::establish::parameters;
-pub(crate) use self::handshake::{Authentication, Opening};
+pub use self::timers::Timer;
 
 /// One end of a connection.
 ///
@@ -158,7 +158,11 @@ impl Connection {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        if self.handshake.is_usable() { self.streams.poll_event().map(Event::Stream) } else { None }
+        if self.handshake.is_usable() {
+            self.streams.poll_event().map(Event::Stream)
+        } else {
+            None
+        }
     }
 
     /// What the endpoint should know next.
@@ -193,7 +197,11 @@ impl Connection {
     /// Opens a stream, unless the peer's limit is reached; then `Available` tells when it
     /// has risen.
     pub fn open_stream(&mut self, dir: Dir) -> Option<StreamId> {
-        if self.state.is_open() { self.streams.open(dir) } else { None }
+        if self.state.is_open() {
+            self.streams.open(dir)
+        } else {
+            None
+        }
     }
 
     /// Takes the next stream that the peer opened.
@@ -262,9 +270,14 @@ impl Connection {
         if !self.state.is_open() {
             return Err(SendDatagramError::Closed);
         }
-        let max = self.max_datagram_size().ok_or(SendDatagramError::Unsupported)?;
+        let max = self
+            .max_datagram_size()
+            .ok_or(SendDatagramError::Unsupported)?;
         if data.len() > max {
-            return Err(SendDatagramError::TooLarge { size: data.len(), max });
+            return Err(SendDatagramError::TooLarge {
+                size: data.len(),
+                max,
+            });
         }
         self.datagrams.send(data)
     }

@@ -63,10 +63,17 @@ impl Connection {
         if !self.state.is_open() || self.keys.is_none() {
             return Err(OpenPathError::NotEstablished);
         }
-        if let Some(path) = self.paths.iter().find(|path| path.tuple.is_same_route(&tuple)) {
+        if let Some(path) = self
+            .paths
+            .iter()
+            .find(|path| path.tuple.is_same_route(&tuple))
+        {
             return Err(OpenPathError::Duplicate(path.id));
         }
-        let slot = self.paths.free_slot().ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
+        let slot = self
+            .paths
+            .free_slot()
+            .ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
         let id = self.paths.next_id().ok_or(OpenPathError::NoConnectionId)?;
         let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
         self.insert_path(now, id, slot, tuple, validation);
@@ -76,8 +83,16 @@ impl Connection {
 
     /// Other addresses to try while the path's own has not answered.
     pub(super) fn set_alternatives(&mut self, id: u32, alternatives: &[FourTuple]) {
-        if let Some(path) = self.paths.get_mut(id).filter(|path| !path.validation.is_validated()) {
-            path.alternatives = alternatives.iter().take(MAX_ALTERNATIVES).copied().collect();
+        if let Some(path) = self
+            .paths
+            .get_mut(id)
+            .filter(|path| !path.validation.is_validated())
+        {
+            path.alternatives = alternatives
+                .iter()
+                .take(MAX_ALTERNATIVES)
+                .copied()
+                .collect();
         }
     }
 
@@ -92,8 +107,12 @@ impl Connection {
     pub fn socket_gone(&mut self, now: Instant, socket: SocketId) {
         let now = self.monotonic(now);
         self.handshake.forget_socket(socket);
-        let gone: Vec<u32> =
-            self.paths.iter().filter(|path| path.tuple.socket == socket).map(|path| path.id).collect();
+        let gone: Vec<u32> = self
+            .paths
+            .iter()
+            .filter(|path| path.tuple.socket == socket)
+            .map(|path| path.id)
+            .collect();
         for id in gone {
             self.drop_path(now, id, PathReason::InterfaceGone, Some(0));
         }
@@ -131,7 +150,8 @@ impl Connection {
         tuple: FourTuple,
         validation: Validation,
     ) {
-        let max_mtu = largest_payload(&tuple, self.config.max_mtu).min(self.handshake.peer_max_payload());
+        let max_mtu =
+            largest_payload(&tuple, self.config.max_mtu).min(self.handshake.peer_max_payload());
         let path = Path::new(
             id,
             slot,
@@ -151,7 +171,9 @@ impl Connection {
         if self.side == Side::Client || self.paths.remote(id).is_none() {
             return false;
         }
-        let Some(slot) = self.paths.free_slot() else { return false };
+        let Some(slot) = self.paths.free_slot() else {
+            return false;
+        };
         let proved = self.handshake.has_validated(&tuple);
         let validation = if proved {
             Validation::validated()
@@ -166,18 +188,34 @@ impl Connection {
     }
 
     /// Takes a path out, moves what it carried to the others, and tells everybody.
-    pub(super) fn drop_path(&mut self, now: Instant, id: u32, reason: PathReason, tell: Option<u64>) {
-        let Some(index) = self.paths.position(id) else { return };
+    pub(super) fn drop_path(
+        &mut self,
+        now: Instant,
+        id: u32,
+        reason: PathReason,
+        tell: Option<u64>,
+    ) {
+        let Some(index) = self.paths.position(id) else {
+            return;
+        };
         self.give_up_in_flight(now, index);
-        let Some((path, local)) = self.paths.remove(id) else { return };
+        let Some((path, local)) = self.paths.remove(id) else {
+            return;
+        };
         if let Some(local) = local {
-            self.endpoint_events.push_back(EndpointEvent::Retired(local.cid));
+            self.endpoint_events
+                .push_back(EndpointEvent::Retired(local.cid));
         }
         if let Some(code) = tell {
             self.control.abandon(id, code);
         }
         if path.announced || reason == PathReason::NeverAnswered {
-            let event = PathEvent { path: id, tuple: path.tuple, change: PathChange::Down, reason };
+            let event = PathEvent {
+                path: id,
+                tuple: path.tuple,
+                change: PathChange::Down,
+                reason,
+            };
             self.events.push_back(Event::Path(event));
         }
         self.issue_connection_ids();
@@ -190,12 +228,22 @@ impl Connection {
             return;
         }
         loop {
-            let spare =
-                self.paths.locals().iter().filter(|cid| !self.paths.was_opened(cid.path)).count();
+            let spare = self
+                .paths
+                .locals()
+                .iter()
+                .filter(|cid| !self.paths.was_opened(cid.path))
+                .count();
             if spare >= SPARE_CIDS {
                 return;
             }
-            let path = self.paths.locals().iter().map(|cid| cid.path + 1).max().unwrap_or(0);
+            let path = self
+                .paths
+                .locals()
+                .iter()
+                .map(|cid| cid.path + 1)
+                .max()
+                .unwrap_or(0);
             let cid = ConnectionId::from(self.rng.bytes::<8>());
             let reset_token = ResetToken(self.handshake.reset_token(&cid));
             self.paths.add_local(LocalCid { path, cid });
@@ -206,7 +254,9 @@ impl Connection {
 
     /// Everything in flight on the path at `index` counts as lost.
     pub(super) fn give_up_in_flight(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         let mut lost = std::mem::take(&mut self.scratch.lost);
         path.space.declare_all_lost(now, &mut lost);
         let slot = path.slot;
@@ -219,14 +269,25 @@ impl Connection {
     }
 
     pub(super) fn announce(&mut self, id: u32, change: PathChange, reason: PathReason) {
-        let Some(tuple) = self.paths.get(id).map(|path| path.tuple) else { return };
-        self.events.push_back(Event::Path(PathEvent { path: id, tuple, change, reason }));
+        let Some(tuple) = self.paths.get(id).map(|path| path.tuple) else {
+            return;
+        };
+        self.events.push_back(Event::Path(PathEvent {
+            path: id,
+            tuple,
+            change,
+            reason,
+        }));
     }
 }
 
 /// What fits behind IP and UDP headers: an IPv6 header is 20 bytes longer.
 fn largest_payload(tuple: &FourTuple, max_mtu: u16) -> u16 {
-    if tuple.remote.is_ipv6() { max_mtu.saturating_sub(20) } else { max_mtu }
+    if tuple.remote.is_ipv6() {
+        max_mtu.saturating_sub(20)
+    } else {
+        max_mtu
+    }
 }
 
 /// Addresses that are tried for one path.

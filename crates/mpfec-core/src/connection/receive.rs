@@ -35,20 +35,39 @@ impl Connection {
         if self.state.is_draining() {
             return;
         }
-        self.handshake.on_datagram(&datagram.tuple, datagram.data.len());
-        let arrival = Arrival { now, tuple: datagram.tuple, ecn: datagram.ecn };
+        self.handshake
+            .on_datagram(&datagram.tuple, datagram.data.len());
+        let arrival = Arrival {
+            now,
+            tuple: datagram.tuple,
+            ecn: datagram.ecn,
+        };
         let mut rest = datagram.data;
         while !rest.is_empty() {
-            let Ok(packet) = header::parse(&rest) else { return self.drop_packet() };
+            let Ok(packet) = header::parse(&rest) else {
+                return self.drop_packet();
+            };
             match packet {
-                Protected::Short { dcid, packet_number_at } => {
+                Protected::Short {
+                    dcid,
+                    packet_number_at,
+                } => {
                     return self.receive_short(arrival, dcid, rest, packet_number_at);
                 }
-                Protected::Long { kind, dcid: _, scid, packet_number_at, end, .. } => {
+                Protected::Long {
+                    kind,
+                    dcid: _,
+                    scid,
+                    packet_number_at,
+                    end,
+                    ..
+                } => {
                     let packet = rest.split_to(end);
                     self.receive_long(arrival, kind, scid, packet, packet_number_at);
                 }
-                Protected::Retry { scid, token, .. } => return self.receive_retry(now, scid, &rest, &rest[token]),
+                Protected::Retry { scid, token, .. } => {
+                    return self.receive_retry(now, scid, &rest, &rest[token]);
+                }
                 Protected::VersionNegotiation { versions, .. } => {
                     return self.receive_version_negotiation(&rest[versions]);
                 }
@@ -74,12 +93,18 @@ impl Connection {
             LongType::Handshake => (Level::Handshake, Space::Handshake),
         };
         let size = packet.len();
-        let Some(space) = self.handshake.space_mut(level) else { return };
-        let opened = match space.keys.open_packet(&mut packet, packet_number_at, space.received.largest()) {
-            Ok(opened) => opened,
-            Err(OpenError::Authentication) => return self.drop_packet(),
-            Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+        let Some(space) = self.handshake.space_mut(level) else {
+            return;
         };
+        let opened =
+            match space
+                .keys
+                .open_packet(&mut packet, packet_number_at, space.received.largest())
+            {
+                Ok(opened) => opened,
+                Err(OpenError::Authentication) => return self.drop_packet(),
+                Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+            };
         if space.received.is_known(opened.packet_number) {
             return;
         }
@@ -88,9 +113,15 @@ impl Connection {
         }
         self.idle_since = arrival.now;
         let result = payload_of(packet, &opened).and_then(|payload| {
-            let ack_eliciting = self.handle_early_frames(arrival, level, space_kind, source, size, payload)?;
+            let ack_eliciting =
+                self.handle_early_frames(arrival, level, space_kind, source, size, payload)?;
             if let Some(space) = self.handshake.space_mut(level) {
-                space.received.on_received(arrival.now, opened.packet_number, ack_eliciting, arrival.ecn);
+                space.received.on_received(
+                    arrival.now,
+                    opened.packet_number,
+                    ack_eliciting,
+                    arrival.ecn,
+                );
             }
             self.on_handshake_progress(arrival.now, arrival.tuple)
         });
@@ -109,12 +140,16 @@ impl Connection {
         size: usize,
         payload: Bytes,
     ) -> Result<bool, TransportError> {
-        self.handshake.on_packet(level, &arrival.tuple, source, size);
+        self.handshake
+            .on_packet(level, &arrival.tuple, source, size);
         let mut ack_eliciting = false;
         for frame in Frames::new(payload) {
             let frame = frame?;
             if !frame.is_allowed_in(space) {
-                return Err(TransportError::protocol_violation("frame not allowed in this packet").in_frame(frame.ty()));
+                return Err(
+                    TransportError::protocol_violation("frame not allowed in this packet")
+                        .in_frame(frame.ty()),
+                );
             }
             ack_eliciting |= frame.is_ack_eliciting();
             match frame {
@@ -132,13 +167,16 @@ impl Connection {
         if !self.handshake.accepts_retry() || token.is_empty() {
             return self.drop_packet();
         }
-        let Some((body, tag)) = packet.split_last_chunk::<16>() else { return self.drop_packet() };
+        let Some((body, tag)) = packet.split_last_chunk::<16>() else {
+            return self.drop_packet();
+        };
         let original = self.handshake.original_dcid();
         if !crypto::verify_retry_tag(original, body, tag) {
             return self.drop_packet();
         }
         let keys = crypto::Keys::initial(source.as_slice(), Side::Client);
-        self.handshake.on_retry(now, source, Bytes::copy_from_slice(token), keys);
+        self.handshake
+            .on_retry(now, source, Bytes::copy_from_slice(token), keys);
     }
 
     fn receive_version_negotiation(&mut self, versions: &[u8]) {
@@ -156,9 +194,18 @@ impl Connection {
         }
     }
 
-    fn receive_short(&mut self, arrival: Arrival, dcid: ConnectionId, mut packet: BytesMut, packet_number_at: usize) {
+    fn receive_short(
+        &mut self,
+        arrival: Arrival,
+        dcid: ConnectionId,
+        mut packet: BytesMut,
+        packet_number_at: usize,
+    ) {
         let Some(id) = self.paths.path_of(&dcid) else {
-            if packet.last_chunk::<16>().is_some_and(|token| self.paths.is_reset_token(token)) {
+            if packet
+                .last_chunk::<16>()
+                .is_some_and(|token| self.paths.is_reset_token(token))
+            {
                 self.vanish(CloseReason::Reset);
             }
             return self.drop_packet();
@@ -175,19 +222,25 @@ impl Connection {
             return self.drop_packet();
         }
         let path = known.and_then(|index| self.paths.at(index));
-        let (largest, pto) = path.map_or((None, DEFAULT_PTO), |path| (path.received.largest(), path.pto_base()));
-        let Some(keys) = &mut self.keys else { return self.drop_packet() };
-        let opened = match keys.open_packet(arrival.now, id, &mut packet, packet_number_at, largest, pto) {
-            Ok(opened) => opened,
-            Err(OpenError::Authentication) => return self.drop_packet(),
-            Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+        let (largest, pto) = path.map_or((None, DEFAULT_PTO), |path| {
+            (path.received.largest(), path.pto_base())
+        });
+        let Some(keys) = &mut self.keys else {
+            return self.drop_packet();
         };
+        let opened =
+            match keys.open_packet(arrival.now, id, &mut packet, packet_number_at, largest, pto) {
+                Ok(opened) => opened,
+                Err(OpenError::Authentication) => return self.drop_packet(),
+                Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
+            };
         if !self.state.is_open() {
             return self.state.on_packet_while_closing();
         }
         let size = packet.len();
-        let handled = payload_of(packet, &opened)
-            .and_then(|payload| self.receive_data(arrival, id, size, opened.packet_number, payload));
+        let handled = payload_of(packet, &opened).and_then(|payload| {
+            self.receive_data(arrival, id, size, opened.packet_number, payload)
+        });
         if let Err(error) = handled {
             self.fail(arrival.now, error);
         }
@@ -211,7 +264,9 @@ impl Connection {
             return Ok(());
         }
         let is_client = self.side == Side::Client;
-        let Some(path) = self.paths.get_mut(id) else { return Ok(()) };
+        let Some(path) = self.paths.get_mut(id) else {
+            return Ok(());
+        };
         if path.received.is_known(packet_number) {
             return Ok(());
         }
@@ -225,7 +280,10 @@ impl Connection {
         path.counters.received_packets += 1;
         path.counters.received_bytes += size as u64;
         path.last_received = Some(now);
-        let newest = path.received.largest().is_none_or(|largest| packet_number > largest);
+        let newest = path
+            .received
+            .largest()
+            .is_none_or(|largest| packet_number > largest);
         if !moved || newest {
             path.validation.on_received(size);
         }
@@ -236,18 +294,26 @@ impl Connection {
         for frame in Frames::new(payload) {
             let frame = frame?;
             if !frame.is_allowed_in(Space::Data) {
-                return Err(TransportError::protocol_violation("frame not allowed in this packet").in_frame(frame.ty()));
+                return Err(
+                    TransportError::protocol_violation("frame not allowed in this packet")
+                        .in_frame(frame.ty()),
+                );
             }
             ack_eliciting |= frame.is_ack_eliciting();
-            probing &= matches!(frame, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding);
+            probing &= matches!(
+                frame,
+                Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding
+            );
             let ty = frame.ty();
-            self.on_frame(now, id, frame).map_err(|error| error.in_frame(ty))?;
+            self.on_frame(now, id, frame)
+                .map_err(|error| error.in_frame(ty))?;
             if !self.state.is_open() {
                 return Ok(());
             }
         }
         if let Some(path) = self.paths.get_mut(id) {
-            path.received.on_received(now, packet_number, ack_eliciting, arrival.ecn);
+            path.received
+                .on_received(now, packet_number, ack_eliciting, arrival.ecn);
         }
         if moved && newest && !probing {
             self.follow(now, id, arrival.tuple);
@@ -269,7 +335,9 @@ impl Connection {
     /// The client's address changed (RFC 9000 §9.3): data follow once the new one answered.
     fn follow(&mut self, now: Instant, id: u32, tuple: FourTuple) {
         let data = self.rng.bytes();
-        let Some(path) = self.paths.get_mut(id) else { return };
+        let Some(path) = self.paths.get_mut(id) else {
+            return;
+        };
         tracing::debug!(path = id, remote = %tuple.remote, "the peer's address changed");
         if path.validation.is_validated() {
             path.previous_tuple = Some(path.tuple);
@@ -281,7 +349,11 @@ impl Connection {
     /// Packets that came before their keys could be used.
     pub(super) fn receive_early(&mut self) {
         for Early(arrival, packet) in std::mem::take(&mut self.early) {
-            if let Ok(Protected::Short { dcid, packet_number_at }) = header::parse(&packet) {
+            if let Ok(Protected::Short {
+                dcid,
+                packet_number_at,
+            }) = header::parse(&packet)
+            {
                 self.receive_short(arrival, dcid, packet, packet_number_at);
             }
         }
@@ -289,7 +361,9 @@ impl Connection {
 
     /// The peer's answer to our challenge came.
     pub(super) fn on_path_validated(&mut self, id: u32) {
-        let Some(path) = self.paths.get_mut(id) else { return };
+        let Some(path) = self.paths.get_mut(id) else {
+            return;
+        };
         path.previous_tuple = None;
         if !std::mem::replace(&mut path.announced, true) {
             self.announce(id, super::PathChange::Up, PathReason::Validated);

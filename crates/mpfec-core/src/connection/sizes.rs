@@ -15,7 +15,9 @@ impl Connection {
             .map(|path| path.mtu.current())
             .min()
             .unwrap_or(MIN_MTU);
-        self.streams.set_symbol_size(mtu - HEADER_ROOM - TAG_LEN as u16 - SYMBOL_HEADER_ROOM - self.proof_size());
+        self.streams.set_symbol_size(
+            mtu - HEADER_ROOM - TAG_LEN as u16 - SYMBOL_HEADER_ROOM - self.proof_size(),
+        );
     }
 
     /// The largest message that fits into a packet now, if the peer takes any.
@@ -25,13 +27,25 @@ impl Connection {
         if limit == 0 {
             return None;
         }
-        let mtu = self.paths.iter().filter(|path| path.is_usable()).map(|path| path.mtu.current()).min();
+        let mtu = self
+            .paths
+            .iter()
+            .filter(|path| path.is_usable())
+            .map(|path| path.mtu.current())
+            .min();
         let room = usize::from(mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size()) - TAG_LEN;
-        Some(room.min(usize::try_from(limit).unwrap_or(usize::MAX)).saturating_sub(DATAGRAM_HEADER))
+        Some(
+            room.min(usize::try_from(limit).unwrap_or(usize::MAX))
+                .saturating_sub(DATAGRAM_HEADER),
+        )
     }
 
     fn proof_size(&self) -> u16 {
-        if self.control.authenticate.is_some() { AUTHENTICATE_SIZE } else { 0 }
+        if self.control.authenticate.is_some() {
+            AUTHENTICATE_SIZE
+        } else {
+            0
+        }
     }
 }
 

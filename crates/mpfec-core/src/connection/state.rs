@@ -42,7 +42,9 @@ impl CloseReason {
     /// Whether the peer's or our proof of identity failed: certificate or secret.
     #[must_use]
     pub fn is_authentication(&self) -> bool {
-        let (Self::PeerError(error) | Self::TransportError(error)) = self else { return false };
+        let (Self::PeerError(error) | Self::TransportError(error)) = self else {
+            return false;
+        };
         // TLS alerts 42 to 51 are about certificates and signatures, 116 asks for one.
         error.code == TransportError::AUTHENTICATION_FAILED
             || matches!(error.code.checked_sub(0x100), Some(42..=51 | 116))
@@ -73,9 +75,16 @@ pub(crate) enum State {
     Handshaking,
     Established,
     /// We said that it is over; packets that still arrive are answered with the same.
-    Closing { until: Instant, frame: CloseFrame, send: bool, arrived: u32 },
+    Closing {
+        until: Instant,
+        frame: CloseFrame,
+        send: bool,
+        arrived: u32,
+    },
     /// The peer said that it is over.
-    Draining { until: Instant },
+    Draining {
+        until: Instant,
+    },
     Drained,
 }
 
@@ -107,7 +116,12 @@ impl State {
     pub(crate) fn close(&mut self, until: Instant, frame: CloseFrame) -> bool {
         let open = self.is_open();
         if open {
-            *self = Self::Closing { until, frame, send: true, arrived: 0 };
+            *self = Self::Closing {
+                until,
+                frame,
+                send: true,
+                arrived: 0,
+            };
         }
         open
     }

@@ -48,7 +48,10 @@ impl Connection {
         next.add(self.idle_deadline(), Timer::Idle);
         next.add(self.keep_alive_deadline(), Timer::KeepAlive);
         next.add(self.handshake.next_timeout(), Timer::Handshake);
-        next.add(self.keys.as_ref().and_then(|keys| keys.next_timeout()), Timer::OldKeys);
+        next.add(
+            self.keys.as_ref().and_then(|keys| keys.next_timeout()),
+            Timer::OldKeys,
+        );
         for path in self.paths.iter() {
             next.add(path.received.ack_timer(), Timer::AckDelay(path.id));
             next.add(path.space.loss_time(), Timer::Loss(path.id));
@@ -91,7 +94,9 @@ impl Connection {
     }
 
     fn on_path_timeout(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         let id = path.id;
         if path.validation.on_timeout(now) {
             match path.previous_tuple.take() {
@@ -106,7 +111,9 @@ impl Connection {
         if path.space.loss_time().is_some_and(|at| now >= at) {
             self.detect_lost(now, index);
         }
-        let Some(path) = self.paths.at(index) else { return };
+        let Some(path) = self.paths.at(index) else {
+            return;
+        };
         if self.pto_deadline(path).is_some_and(|at| now >= at) {
             self.on_pto(now, index);
         }
@@ -122,23 +129,31 @@ impl Connection {
         if self.has_other_usable(path.id) {
             path.space.oldest_unacked().map(|sent| sent + base)
         } else {
-            path.space.last_ack_eliciting_sent().map(|sent| path.pto.deadline(sent, base, MAX_PTO))
+            path.space
+                .last_ack_eliciting_sent()
+                .map(|sent| path.pto.deadline(sent, base, MAX_PTO))
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
     }
 
     pub(super) fn has_other_usable(&self, id: u32) -> bool {
-        self.paths.iter().any(|path| path.id != id && path.is_usable())
+        self.paths
+            .iter()
+            .any(|path| path.id != id && path.is_usable())
     }
 
     fn on_pto(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at(index) else { return };
+        let Some(path) = self.paths.at(index) else {
+            return;
+        };
         let id = path.id;
         if self.has_other_usable(id) {
             self.suspect(now, index);
             return;
         }
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         path.pto.on_timeout();
         path.probes = 2;
         path.controller.on_timeout(now, path.pto.count());
@@ -146,7 +161,9 @@ impl Connection {
 
     /// A path went silent: what it carried counts as lost, and it is probed.
     fn suspect(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         path.liveness.suspect(now, path.rtt.smoothed());
         path.pto.on_timeout();
         path.controller.on_timeout(now, path.pto.count());
@@ -159,7 +176,12 @@ impl Connection {
     fn idle_deadline(&self) -> Option<Instant> {
         (!self.idle_timeout.is_zero()).then(|| {
             // RFC 9000 §10.1: never shorter than three PTOs, or one loss would end it.
-            let pto = self.paths.iter().map(|path| path.pto_base()).min().unwrap_or_default();
+            let pto = self
+                .paths
+                .iter()
+                .map(|path| path.pto_base())
+                .min()
+                .unwrap_or_default();
             self.idle_since + self.idle_timeout.max(3 * pto)
         })
     }

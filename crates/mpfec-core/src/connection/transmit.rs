@@ -36,7 +36,12 @@ enum Purpose {
 }
 
 impl Connection {
-    pub(super) fn transmit(&mut self, now: Instant, max_segments: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         if !self.state.is_open() {
             return self.transmit_close(buf);
         }
@@ -62,7 +67,12 @@ impl Connection {
         None
     }
 
-    fn transmit_on_paths(&mut self, now: Instant, max_segments: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+    fn transmit_on_paths(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         self.path_views.refresh(&self.paths, now);
         let count = self.paths.len();
         for step in 0..count {
@@ -91,18 +101,32 @@ impl Connection {
     }
 
     /// Fills a batch for the path at `index`.
-    fn transmit_on(&mut self, now: Instant, index: usize, max_segments: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+    fn transmit_on(
+        &mut self,
+        now: Instant,
+        index: usize,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         let start = buf.len();
         let mut batch = Batch::default();
         while batch.segments < max_segments {
             let path = self.paths.at(index)?;
-            let room = if batch.segments == 0 { usize::from(path.mtu.current()) } else { batch.segment_size };
+            let room = if batch.segments == 0 {
+                usize::from(path.mtu.current())
+            } else {
+                batch.segment_size
+            };
             if self.side == Side::Server && !path.validation.may_send(buf.len() - start + room) {
                 break;
             }
             let before = buf.len();
             let purpose = self.purpose(now, index, batch.segments);
-            let room = if let Purpose::Mtu(size) = purpose { usize::from(size) } else { room };
+            let room = if let Purpose::Mtu(size) = purpose {
+                usize::from(size)
+            } else {
+                room
+            };
             let budget = max_segments - batch.segments;
             if !self.write_packet(now, index, purpose, room, budget, &mut batch, buf) {
                 break;
@@ -133,14 +157,19 @@ impl Connection {
     }
 
     fn purpose(&self, now: Instant, index: usize, segments: usize) -> Purpose {
-        let Some(path) = self.paths.at(index) else { return Purpose::Due };
+        let Some(path) = self.paths.at(index) else {
+            return Purpose::Due;
+        };
         if segments > 0 || !path.validation.is_validated() {
             return Purpose::Due;
         }
         if path.probes > 0 || path.liveness.next_probe().is_some_and(|at| now >= at) {
             return Purpose::Probe;
         }
-        if path.is_usable() && path.rtt.has_sample() && path.window_room() > 2 * u64::from(path.mtu.current()) {
+        if path.is_usable()
+            && path.rtt.has_sample()
+            && path.window_room() > 2 * u64::from(path.mtu.current())
+        {
             if let Some(size) = path.mtu.probe_due(now) {
                 return Purpose::Mtu(size);
             }
@@ -149,7 +178,10 @@ impl Connection {
     }
 
     /// Appends one packet. Returns whether there was anything to put into it.
-    #[expect(clippy::too_many_arguments, reason = "the batch's state, for one caller")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the batch's state, for one caller"
+    )]
     fn write_packet(
         &mut self,
         now: Instant,
@@ -167,7 +199,9 @@ impl Connection {
             return false;
         }
         let start = buf.len();
-        let Some((marks, packet_number)) = self.write_header(index, buf) else { return false };
+        let Some((marks, packet_number)) = self.write_header(index, buf) else {
+            return false;
+        };
         let payload_start = buf.len();
         let Some(payload_room) = room.checked_sub(payload_start - start + TAG_LEN) else {
             buf.truncate(start);
@@ -175,7 +209,10 @@ impl Connection {
         };
         let mut writer = FrameWriter::new(buf, payload_room);
         if let Some(mac) = self.control.authenticate {
-            writer.push(&Frame::Authenticate(Authenticate { mac }), Some(Token::Authenticate));
+            writer.push(
+                &Frame::Authenticate(Authenticate { mac }),
+                Some(Token::Authenticate),
+            );
         }
         let proof_only = writer.written();
         if let Purpose::Mtu(size) = purpose {
@@ -199,23 +236,41 @@ impl Connection {
             buf.truncate(start);
             return false;
         }
-        let validated = self.paths.at(index).is_some_and(|path| path.validation.is_validated());
+        let validated = self
+            .paths
+            .at(index)
+            .is_some_and(|path| path.validation.is_validated());
         if !validated && writer.is_ack_eliciting() {
             // An address is validated with datagrams of full size (RFC 9000 §8.2.1).
-            writer.pad_to((usize::from(MIN_MTU) - TAG_LEN).saturating_sub(payload_start - start).min(payload_room));
+            writer.pad_to(
+                (usize::from(MIN_MTU) - TAG_LEN)
+                    .saturating_sub(payload_start - start)
+                    .min(payload_room),
+            );
         }
         // Header protection samples 16 bytes from 4 behind the packet number.
         writer.pad_to(4);
         let (tokens, ack_eliciting) = writer.finish();
-        let Some(path) = self.paths.at_mut(index) else { return false };
-        let Some(keys) = &mut self.keys else { return false };
+        let Some(path) = self.paths.at_mut(index) else {
+            return false;
+        };
+        let Some(keys) = &mut self.keys else {
+            return false;
+        };
         keys.seal_packet(path.id, packet_number, &marks, buf);
         let size = buf.len() - start;
         let in_flight = ack_eliciting && !matches!(purpose, Purpose::Mtu(_));
         let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
         path.space.on_sent(
             packet_number,
-            SentPacket { sent_at: now, size: size as u16, ack_eliciting, in_flight, tokens, delivery },
+            SentPacket {
+                sent_at: now,
+                size: size as u16,
+                ack_eliciting,
+                in_flight,
+                tokens,
+                delivery,
+            },
         );
         path.validation.on_sent(size);
         path.counters.sent_packets += 1;
@@ -240,39 +295,59 @@ impl Connection {
     }
 
     /// Starts a packet on the path at `index` with its next number.
-    pub(super) fn write_header(&mut self, index: usize, buf: &mut Vec<u8>) -> Option<(crate::wire::header::Marks, u64)> {
+    pub(super) fn write_header(
+        &mut self,
+        index: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<(crate::wire::header::Marks, u64)> {
         let key_phase = self.keys.as_ref()?.key_phase();
         let random = self.rng.next_u64();
         let dcid = self.paths.remote(self.paths.at(index)?.id)?.cid;
         let path = self.paths.at_mut(index)?;
         let packet_number = path.space.next_packet_number(random);
-        let header = ShortHeader { dcid, key_phase, packet_number, largest_acked: path.space.largest_acked() };
+        let header = ShortHeader {
+            dcid,
+            key_phase,
+            packet_number,
+            largest_acked: path.space.largest_acked(),
+        };
         Some((header.encode(buf), packet_number))
     }
 
     /// Whether cwnd and pacer let a data packet out on the path now.
     fn may_send_data(&self, now: Instant, index: usize) -> bool {
-        if !self.handshake.is_usable() || !(self.streams.has_work() || self.datagrams.has_outgoing()) {
+        if !self.handshake.is_usable()
+            || !(self.streams.has_work() || self.datagrams.has_outgoing())
+        {
             return false;
         }
-        let Some(path) = self.paths.at(index) else { return false };
+        let Some(path) = self.paths.at(index) else {
+            return false;
+        };
         let size = u64::from(path.mtu.current());
         if !path.is_usable() || (path.window_room() < size && path.space.bytes_in_flight() > 0) {
             return false;
         }
-        path.pacer.next_send(now, path.pacing_rate(), size).is_none_or(|at| at <= now)
+        path.pacer
+            .next_send(now, path.pacing_rate(), size)
+            .is_none_or(|at| at <= now)
     }
 
     /// When paths that have data to send may do so, as far as the pacer decides that.
     pub(super) fn pacing_deadlines(&self) -> impl Iterator<Item = (Instant, u32)> {
-        let idle = !self.handshake.is_usable() || !(self.streams.has_work() || self.datagrams.has_outgoing());
+        let idle = !self.handshake.is_usable()
+            || !(self.streams.has_work() || self.datagrams.has_outgoing());
         self.paths
             .iter()
             .filter(move |path| !idle && path.is_usable())
             .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
             .filter_map(|path| {
                 let size = u64::from(path.mtu.current());
-                Some((path.pacer.next_send(self.last_now, path.pacing_rate(), size)?, path.id))
+                Some((
+                    path.pacer
+                        .next_send(self.last_now, path.pacing_rate(), size)?,
+                    path.id,
+                ))
             })
     }
 
@@ -288,10 +363,16 @@ impl Connection {
         if self.datagrams.has_outgoing() && self.datagrams.write(writer) {
             self.events.push_back(super::Event::DatagramsUnblocked);
         }
-        let Some(slot) = self.paths.at(index).map(|path| path.slot) else { return };
+        let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
+            return;
+        };
         while writer.room() > MIN_SYMBOL_ROOM {
-            let Some(assignment) = self.next_assignment(now, index, budget, batch) else { return };
-            let written = self.streams.write_symbol(now, assignment.block, assignment.symbol, slot, writer);
+            let Some(assignment) = self.next_assignment(now, index, budget, batch) else {
+                return;
+            };
+            let written =
+                self.streams
+                    .write_symbol(now, assignment.block, assignment.symbol, slot, writer);
             match &mut batch.assignment {
                 Some((_, used)) if written.is_some() => *used += 1,
                 _ => return self.finish_assignment(now, index, batch),
@@ -300,7 +381,13 @@ impl Connection {
     }
 
     /// The rest of what the scheduler chose before, or its next choice.
-    fn next_assignment(&mut self, now: Instant, index: usize, budget: usize, batch: &mut Batch) -> Option<Assignment> {
+    fn next_assignment(
+        &mut self,
+        now: Instant,
+        index: usize,
+        budget: usize,
+        batch: &mut Batch,
+    ) -> Option<Assignment> {
         if let Some((assignment, used)) = batch.assignment {
             if used < assignment.count {
                 return Some(assignment);
@@ -308,7 +395,12 @@ impl Connection {
             self.finish_assignment(now, index, batch);
         }
         let budget = self.symbol_budget(now, index, budget)?;
-        let view = view(now, &self.path_views, &self.streams, self.config.profile.codec);
+        let view = view(
+            now,
+            &self.path_views,
+            &self.streams,
+            self.config.profile.codec,
+        );
         let assignment = self.scheduler.select(index, budget, &view)?;
         batch.assignment = Some((assignment, 0));
         Some(assignment)
@@ -316,10 +408,24 @@ impl Connection {
 
     /// Tells the scheduler how much of its choice left.
     fn finish_assignment(&mut self, now: Instant, index: usize, batch: &mut Batch) {
-        let Some((assignment, used)) = batch.assignment.take() else { return };
+        let Some((assignment, used)) = batch.assignment.take() else {
+            return;
+        };
         if used > 0 {
-            let view = view(now, &self.path_views, &self.streams, self.config.profile.codec);
-            self.scheduler.on_sent(index, &Assignment { count: used, ..assignment }, &view);
+            let view = view(
+                now,
+                &self.path_views,
+                &self.streams,
+                self.config.profile.codec,
+            );
+            self.scheduler.on_sent(
+                index,
+                &Assignment {
+                    count: used,
+                    ..assignment
+                },
+                &view,
+            );
         }
     }
 
@@ -334,7 +440,9 @@ impl Connection {
 
     /// Something that must be answered: a symbol of the head block if there is one.
     fn write_probe(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
-        let Some(slot) = self.paths.at(index).map(|path| path.slot) else { return };
+        let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
+            return;
+        };
         if self.handshake.is_usable() && self.streams.write_probe(now, slot, writer).is_some() {
             return;
         }
@@ -343,19 +451,28 @@ impl Connection {
 
     /// Whether frames that are neither data nor acknowledgements wait for this path.
     fn has_control_for(&self, now: Instant, index: usize) -> bool {
-        let Some(path) = self.paths.at(index) else { return false };
-        path.validation.has_frames(now) || (self.has_control() && self.control_path() == Some(index))
+        let Some(path) = self.paths.at(index) else {
+            return false;
+        };
+        path.validation.has_frames(now)
+            || (self.has_control() && self.control_path() == Some(index))
     }
 
     fn has_control(&self) -> bool {
         self.control.has_frames()
             || self.handshake.has_one_rtt_crypto()
-            || (self.handshake.is_usable() && (self.addresses.has_frames() || self.streams.has_control()))
+            || (self.handshake.is_usable()
+                && (self.addresses.has_frames() || self.streams.has_control()))
     }
 
     /// The usable path with the smallest RTT; any validated one if none is usable.
     fn control_path(&self) -> Option<usize> {
-        let candidates = || self.paths.iter().enumerate().filter(|(_, path)| path.validation.is_validated());
+        let candidates = || {
+            self.paths
+                .iter()
+                .enumerate()
+                .filter(|(_, path)| path.validation.is_validated())
+        };
         candidates()
             .filter(|(_, path)| path.is_usable())
             .min_by_key(|(_, path)| path.srtt())
@@ -401,7 +518,9 @@ fn view<'a>(
 fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>) {
     let size = Frame::PathResponse(PathResponse { data: [0; 8] }).size();
     while writer.room() >= size {
-        let Some(data) = path.validation.pop_response() else { break };
+        let Some(data) = path.validation.pop_response() else {
+            break;
+        };
         writer.push(&Frame::PathResponse(PathResponse { data }), None);
     }
     if writer.room() >= size {

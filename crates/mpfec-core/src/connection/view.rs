@@ -20,7 +20,11 @@ impl PathViews {
     pub(crate) fn refresh(&mut self, paths: &PathSet, now: Instant) {
         // Acknowledgements come back on the fastest path, so every RTT contains that path's
         // way back; the rest is the path's own way forth.
-        let fastest = paths.iter().filter(|path| path.is_usable()).map(Path::srtt).min();
+        let fastest = paths
+            .iter()
+            .filter(|path| path.is_usable())
+            .map(Path::srtt)
+            .min();
         let way_back = fastest.unwrap_or_default() / 2;
         self.views.clear();
         for path in paths.iter() {
@@ -48,9 +52,15 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
     let pacing_rate = path.pacing_rate();
     let srtt = path.srtt();
     let window_full = path.window_room() < symbol_bytes;
-    let paced = path.pacer.next_send(now, pacing_rate, symbol_bytes).unwrap_or(now);
+    let paced = path
+        .pacer
+        .next_send(now, pacing_rate, symbol_bytes)
+        .unwrap_or(now);
     let next_send = if window_full {
-        let since = path.space.oldest_unacked().map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        let since = path
+            .space
+            .oldest_unacked()
+            .map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         paced.max(now + srtt.saturating_sub(since))
     } else {
         paced

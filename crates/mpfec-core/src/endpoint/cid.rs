@@ -33,7 +33,13 @@ impl Routes {
         let handle = ConnectionHandle(self.next);
         self.next += 1;
         self.handshaking += usize::from(handshaking);
-        self.entries.insert(handle, Entry { handshaking, ..Entry::default() });
+        self.entries.insert(
+            handle,
+            Entry {
+                handshaking,
+                ..Entry::default()
+            },
+        );
         for cid in cids {
             self.issue(handle, *cid);
         }
@@ -56,7 +62,11 @@ impl Routes {
     }
 
     pub(super) fn retire(&mut self, cid: &ConnectionId) {
-        if let Some(entry) = self.by_cid.remove(cid).and_then(|handle| self.entries.get_mut(&handle)) {
+        if let Some(entry) = self
+            .by_cid
+            .remove(cid)
+            .and_then(|handle| self.entries.get_mut(&handle))
+        {
             entry.cids.retain(|known| known != cid);
         }
     }
@@ -79,7 +89,9 @@ impl Routes {
 
     pub(super) fn forget(&mut self, handle: ConnectionHandle) {
         self.establish(handle);
-        let Some(entry) = self.entries.remove(&handle) else { return };
+        let Some(entry) = self.entries.remove(&handle) else {
+            return;
+        };
         for cid in &entry.cids {
             self.by_cid.remove(cid);
         }

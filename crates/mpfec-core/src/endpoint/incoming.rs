@@ -14,9 +14,9 @@ use crate::connection::{Authentication, Connection, Opening, parameters};
 use crate::crypto::{self, Keys};
 use crate::error::TransportError;
 use crate::id::Side;
+use crate::wire::ConnectionId;
 use crate::wire::frame::ConnectionClose;
 use crate::wire::header::{self, LongHeader, LongType};
-use crate::wire::ConnectionId;
 
 /// The header of a client's Initial packet.
 #[derive(Debug)]
@@ -36,14 +36,19 @@ impl Endpoint {
         datagram: Datagram,
         response: &mut Vec<u8>,
     ) -> Routed {
-        let Some(server) = self.server.clone() else { return Routed::Ignored };
+        let Some(server) = self.server.clone() else {
+            return Routed::Ignored;
+        };
         if initial.dcid.as_slice().len() < MIN_CLIENT_DCID {
             return Routed::Ignored;
         }
         let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
         // Opening a packet changes its bytes, and the connection must see them unchanged.
         let mut copy = BytesMut::from(datagram.data.get(..initial.end).unwrap_or_default());
-        if keys.open_packet(&mut copy, initial.packet_number_at, None).is_err() {
+        if keys
+            .open_packet(&mut copy, initial.packet_number_at, None)
+            .is_err()
+        {
             return Routed::Ignored;
         }
         if self.routes.connections() >= server.max_connections {
@@ -51,7 +56,9 @@ impl Endpoint {
         }
         let token = datagram.data.get(initial.token.clone()).unwrap_or_default();
         let age = now.saturating_duration_since(self.epoch).as_millis() as u64;
-        let original = self.token_key.open(token, datagram.tuple.remote, age, TOKEN_LIFETIME);
+        let original = self
+            .token_key
+            .open(token, datagram.tuple.remote, age, TOKEN_LIFETIME);
         if original.is_none() && self.routes.handshaking() >= server.retry_above {
             return self.retry(age, initial, &datagram, response);
         }
@@ -59,9 +66,17 @@ impl Endpoint {
     }
 
     /// Asks the client to prove its address before anything is kept for it.
-    fn retry(&mut self, age: u64, initial: &Initial, datagram: &Datagram, response: &mut Vec<u8>) -> Routed {
+    fn retry(
+        &mut self,
+        age: u64,
+        initial: &Initial,
+        datagram: &Datagram,
+        response: &mut Vec<u8>,
+    ) -> Routed {
         let scid = ConnectionId::from(self.rng.bytes::<8>());
-        let token = self.token_key.seal(&mut self.rng, datagram.tuple.remote, initial.dcid, age);
+        let token = self
+            .token_key
+            .seal(&mut self.rng, datagram.tuple.remote, initial.dcid, age);
         let start = response.len();
         header::encode_retry_without_tag(initial.scid, scid, &token, response);
         let tag = crypto::retry_tag(initial.dcid, &response[start..]);
@@ -69,7 +84,13 @@ impl Endpoint {
         respond(&datagram.tuple, response)
     }
 
-    fn refuse(&mut self, keys: &Keys, initial: &Initial, datagram: &Datagram, response: &mut Vec<u8>) -> Routed {
+    fn refuse(
+        &mut self,
+        keys: &Keys,
+        initial: &Initial,
+        datagram: &Datagram,
+        response: &mut Vec<u8>,
+    ) -> Routed {
         let header = LongHeader {
             kind: LongType::Initial,
             dcid: initial.scid,
@@ -79,7 +100,8 @@ impl Endpoint {
             largest_acked: None,
         };
         let marks = header.encode(response);
-        let error = TransportError::connection_refused("the server has as many connections as it may");
+        let error =
+            TransportError::connection_refused("the server has as many connections as it may");
         ConnectionClose { error }.encode(response);
         keys.seal_packet(0, &marks, response);
         respond(&datagram.tuple, response)
@@ -120,7 +142,10 @@ impl Endpoint {
             original_dcid: original.unwrap_or(initial.dcid),
             retry_scid: original.map(|_| initial.dcid),
             address_validated: original.is_some(),
-            authentication: server.secret.clone().map_or(Authentication::None, Authentication::Demand),
+            authentication: server
+                .secret
+                .clone()
+                .map_or(Authentication::None, Authentication::Demand),
             reset_key: self.reset_key.clone(),
         };
         let handle = self.routes.add(&[initial.dcid, scid], true);

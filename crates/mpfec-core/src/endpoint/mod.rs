@@ -10,4 +10,3 @@ mod token;
 pub use self::cid::ConnectionHandle;
 pub use self::routing::{ConnectError, Endpoint, Routed};
 pub use self::ticket::{Secret, Ticket, TicketError};
-

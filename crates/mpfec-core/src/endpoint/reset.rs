@@ -13,7 +13,10 @@ pub(super) struct ResetLimit {
 
 impl ResetLimit {
     pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, sent: 0 }
+        Self {
+            since: now,
+            sent: 0,
+        }
     }
 
     /// Whether one more may leave; counts it.

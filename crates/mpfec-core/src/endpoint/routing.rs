@@ -110,7 +110,10 @@ impl Endpoint {
             original_dcid: dcid,
             retry_scid: None,
             address_validated: true,
-            authentication: config.secret.clone().map_or(Authentication::None, Authentication::Prove),
+            authentication: config
+                .secret
+                .clone()
+                .map_or(Authentication::None, Authentication::Prove),
             reset_key: self.reset_key.clone(),
         };
         let handle = self.routes.add(&[scid], false);
@@ -120,21 +123,41 @@ impl Endpoint {
 
     /// Finds out whom a datagram is for. Costs nothing lasting if it is for nobody.
     /// `response` is where a response is written.
-    pub fn handle_datagram(&mut self, now: Instant, datagram: Datagram, response: &mut Vec<u8>) -> Routed {
-        let Ok(packet) = header::parse(&datagram.data) else { return Routed::Ignored };
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        datagram: Datagram,
+        response: &mut Vec<u8>,
+    ) -> Routed {
+        let Ok(packet) = header::parse(&datagram.data) else {
+            return Routed::Ignored;
+        };
         match packet {
             Protected::Short { dcid, .. } => match self.routes.find(&dcid) {
                 Some(handle) => Routed::Connection(handle, datagram),
                 None => self.unknown_short(now, &dcid, datagram, response),
             },
-            Protected::Long { kind, dcid, scid, token, packet_number_at, end } => {
+            Protected::Long {
+                kind,
+                dcid,
+                scid,
+                token,
+                packet_number_at,
+                end,
+            } => {
                 if let Some(handle) = self.routes.find(&dcid) {
                     return Routed::Connection(handle, datagram);
                 }
                 if kind != LongType::Initial || datagram.data.len() < usize::from(MIN_DATAGRAM) {
                     return Routed::Ignored;
                 }
-                let initial = Initial { dcid, scid, token, packet_number_at, end };
+                let initial = Initial {
+                    dcid,
+                    scid,
+                    token,
+                    packet_number_at,
+                    end,
+                };
                 self.incoming(now, &initial, datagram, response)
             }
             Protected::Retry { dcid, .. } | Protected::VersionNegotiation { dcid, .. } => {
@@ -199,14 +222,22 @@ impl Endpoint {
         (0..FIRST_CIDS)
             .map(|_| {
                 let cid = ConnectionId::from(rng.bytes::<8>());
-                IssuedId { cid, reset_token: ResetToken(self.reset_key.token(cid.as_slice())) }
+                IssuedId {
+                    cid,
+                    reset_token: ResetToken(self.reset_key.token(cid.as_slice())),
+                }
             })
             .collect()
     }
 }
 
 pub(super) fn respond(tuple: &FourTuple, response: &[u8]) -> Routed {
-    Routed::Response(Transmit { tuple: *tuple, ecn: None, size: response.len(), segment_size: None })
+    Routed::Response(Transmit {
+        tuple: *tuple,
+        ecn: None,
+        size: response.len(),
+        segment_size: None,
+    })
 }
 
 /// Connection IDs in the handshake: enough to open this many paths at once.

@@ -54,26 +54,39 @@ pub enum ConnectingError {
 impl Connecting {
     pub(super) fn new(started: Started, tried: Vec<Route>) -> Self {
         let future = async move {
-            let shared = started.await.map_err(|_| ConnectingError::EndpointClosed)??;
+            let shared = started
+                .await
+                .map_err(|_| ConnectingError::EndpointClosed)??;
             handshake(shared).await
         };
-        Self { future: Handshake(Box::pin(future)), tried }
+        Self {
+            future: Handshake(Box::pin(future)),
+            tried,
+        }
     }
 
     pub(super) fn ready(shared: Arc<ConnectionShared>) -> Self {
-        Self { future: Handshake(Box::pin(handshake(shared))), tried: Vec::new() }
+        Self {
+            future: Handshake(Box::pin(handshake(shared))),
+            tried: Vec::new(),
+        }
     }
 
     /// Where the handshake is tried, from where to where: for a message when nothing answers.
     #[must_use]
     pub fn routes(&self) -> Vec<(LocalAddress, SocketAddr)> {
-        self.tried.iter().map(|route| (route.local.clone(), route.remote)).collect()
+        self.tried
+            .iter()
+            .map(|route| (route.local.clone(), route.remote))
+            .collect()
     }
 }
 
 /// Waits until streams can be used. Given up, the connection is closed.
 async fn handshake(shared: Arc<ConnectionShared>) -> Result<Connection, ConnectingError> {
-    let connection = Connection { guard: Arc::new(Guard(shared)) };
+    let connection = Connection {
+        guard: Arc::new(Guard(shared)),
+    };
     let shared = &connection.guard.0;
     wait(&shared.notify.connected, || {
         let state = shared.lock();
@@ -171,7 +184,10 @@ impl Connection {
     /// # Errors
     /// Why the connection is closed.
     pub async fn read_datagram(&self) -> Result<Bytes, CloseReason> {
-        self.wait_for(&self.guard.0.notify.datagram, |state| state.connection.recv_datagram()).await
+        self.wait_for(&self.guard.0.notify.datagram, |state| {
+            state.connection.recv_datagram()
+        })
+        .await
     }
 
     /// The largest message that fits into a packet now; `None` if the peer takes none.
@@ -190,12 +206,20 @@ impl Connection {
     /// Only the client opens paths.
     pub fn open_path(&self, local: LocalAddress, remote: SocketAddr) {
         let shared = &self.guard.0;
-        shared.endpoint.command(Command::OpenPath { connection: shared.handle, local, remote });
+        shared.endpoint.command(Command::OpenPath {
+            connection: shared.handle,
+            local,
+            remote,
+        });
     }
 
     /// Closes a path for good.
     pub fn close_path(&self, path: u32) {
-        self.guard.0.lock().connection.close_path(clock::now(), path);
+        self.guard
+            .0
+            .lock()
+            .connection
+            .close_path(clock::now(), path);
         self.guard.0.wake_driver();
     }
 
@@ -211,7 +235,10 @@ impl Connection {
     /// # Errors
     /// Why the connection is closed, once all events are taken.
     pub async fn path_event(&self) -> Result<PathEvent, CloseReason> {
-        self.wait_for(&self.guard.0.notify.path, |state| state.path_events.pop_front()).await
+        self.wait_for(&self.guard.0.notify.path, |state| {
+            state.path_events.pop_front()
+        })
+        .await
     }
 
     /// Counters since the connection began.
@@ -228,7 +255,11 @@ impl Connection {
     /// Closes the connection at once; what is not delivered is lost. Wait for
     /// `Endpoint::wait_idle` before the process ends, so that the peer hears of it.
     pub fn close(&self, code: u64, reason: &str) {
-        self.guard.0.lock().connection.close(clock::now(), code, reason);
+        self.guard
+            .0
+            .lock()
+            .connection
+            .close(clock::now(), code, reason);
         self.guard.0.wake_driver();
     }
 
@@ -246,14 +277,18 @@ impl Connection {
 
     async fn open(&self, dir: Dir) -> Result<StreamId, CloseReason> {
         let id = self
-            .wait_for(&self.guard.0.notify.available[index(dir)], |state| state.connection.open_stream(dir))
+            .wait_for(&self.guard.0.notify.available[index(dir)], |state| {
+                state.connection.open_stream(dir)
+            })
             .await?;
         Ok(id)
     }
 
     async fn accept(&self, dir: Dir) -> Result<StreamId, CloseReason> {
         let id = self
-            .wait_for(&self.guard.0.notify.opened[index(dir)], |state| state.connection.accept_stream(dir))
+            .wait_for(&self.guard.0.notify.opened[index(dir)], |state| {
+                state.connection.accept_stream(dir)
+            })
             .await?;
         // The peer may open another one.
         self.guard.0.wake_driver();

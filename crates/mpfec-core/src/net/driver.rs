@@ -36,10 +36,17 @@ pub(super) enum Command {
         follow: Option<Vec<SocketAddr>>,
         reply: oneshot::Sender<Result<Arc<ConnectionShared>, ConnectError>>,
     },
-    OpenPath { connection: ConnectionHandle, local: LocalAddress, remote: SocketAddr },
+    OpenPath {
+        connection: ConnectionHandle,
+        local: LocalAddress,
+        remote: SocketAddr,
+    },
     Interface(InterfaceChange),
     RefuseNew,
-    Close { code: u64, reason: String },
+    Close {
+        code: u64,
+        reason: String,
+    },
 }
 
 /// Sockets, connections and timers of one endpoint.
@@ -72,7 +79,11 @@ struct Entry {
 }
 
 impl Driver {
-    pub(super) fn new(config: Option<ServerConfig>, sockets: Vec<UdpSocket>, shared: Arc<EndpointShared>) -> Self {
+    pub(super) fn new(
+        config: Option<ServerConfig>,
+        sockets: Vec<UdpSocket>,
+        shared: Arc<EndpointShared>,
+    ) -> Self {
         Self {
             shared,
             endpoint: Endpoint::new(clock::now(), config, Rng::system()),
@@ -105,13 +116,22 @@ impl Driver {
 
     fn on_command(&mut self, command: Command) {
         match command {
-            Command::Connect { config, routes, follow, reply } => {
+            Command::Connect {
+                config,
+                routes,
+                follow,
+                reply,
+            } => {
                 // Nobody waits for the answer any more: then nothing is started.
                 if !reply.is_closed() {
                     let _ = reply.send(self.connect(&config, &routes, follow));
                 }
             }
-            Command::OpenPath { connection, local, remote } => self.open_path(connection, &local, &[remote]),
+            Command::OpenPath {
+                connection,
+                local,
+                remote,
+            } => self.open_path(connection, &local, &[remote]),
             Command::Interface(change) => self.on_interface(&change),
             Command::RefuseNew => self.endpoint.set_server_config(None),
             Command::Close { code, reason } => {
@@ -120,7 +140,11 @@ impl Driver {
                 let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
                 for handle in handles {
                     if let Some(entry) = self.connections.get(&handle) {
-                        entry.shared.lock().connection.close(clock::now(), code, &reason);
+                        entry
+                            .shared
+                            .lock()
+                            .connection
+                            .close(clock::now(), code, &reason);
                     }
                     self.mark(handle);
                 }
@@ -136,7 +160,9 @@ impl Driver {
     ) -> Result<Arc<ConnectionShared>, ConnectError> {
         let tuples = routes
             .iter()
-            .filter_map(|route| Some((self.sockets.tuple(&route.local, route.remote)?, route.group)))
+            .filter_map(|route| {
+                Some((self.sockets.tuple(&route.local, route.remote)?, route.group))
+            })
             .collect();
         let (handle, connection) = self.endpoint.connect(clock::now(), config, tuples)?;
         Ok(self.add(handle, connection, follow))
@@ -148,8 +174,18 @@ impl Driver {
         connection: Connection,
         follow: Option<Vec<SocketAddr>>,
     ) -> Arc<ConnectionShared> {
-        let shared = Arc::new(ConnectionShared::new(handle, connection, Arc::clone(&self.shared)));
-        let entry = Entry { shared: Arc::clone(&shared), timer: None, dirty: false, follow, retry: Vec::new() };
+        let shared = Arc::new(ConnectionShared::new(
+            handle,
+            connection,
+            Arc::clone(&self.shared),
+        ));
+        let entry = Entry {
+            shared: Arc::clone(&shared),
+            timer: None,
+            dirty: false,
+            follow,
+            retry: Vec::new(),
+        };
         self.connections.insert(handle, entry);
         self.mark(handle);
         shared
@@ -164,18 +200,35 @@ impl Driver {
     }
 
     /// Opens a path from `local` to the first of `remotes` that it can reach.
-    fn open_path(&mut self, handle: ConnectionHandle, local: &LocalAddress, remotes: &[SocketAddr]) {
-        let tuples: Vec<FourTuple> =
-            remotes.iter().filter_map(|remote| self.sockets.tuple(local, *remote)).collect();
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
+    fn open_path(
+        &mut self,
+        handle: ConnectionHandle,
+        local: &LocalAddress,
+        remotes: &[SocketAddr],
+    ) {
+        let tuples: Vec<FourTuple> = remotes
+            .iter()
+            .filter_map(|remote| self.sockets.tuple(local, *remote))
+            .collect();
+        let Some(entry) = self.connections.get_mut(&handle) else {
+            return;
+        };
         let result = match tuples.split_first() {
-            Some((first, others)) => entry.shared.lock().connection.open_path_among(clock::now(), *first, others),
+            Some((first, others)) => {
+                entry
+                    .shared
+                    .lock()
+                    .connection
+                    .open_path_among(clock::now(), *first, others)
+            }
             None => return,
         };
         if let Err(error) = result {
             tracing::debug!(%local, %error, "no path opened");
             if entry.follow.is_some() && error.is_temporary() {
-                entry.retry.push((clock::now() + RETRY_AFTER, local.clone()));
+                entry
+                    .retry
+                    .push((clock::now() + RETRY_AFTER, local.clone()));
             }
         }
         self.mark(handle);
@@ -204,7 +257,11 @@ impl Driver {
         let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
         for handle in handles {
             if let Some(entry) = self.connections.get(&handle) {
-                entry.shared.lock().connection.socket_gone(clock::now(), socket);
+                entry
+                    .shared
+                    .lock()
+                    .connection
+                    .socket_gone(clock::now(), socket);
             }
             self.mark(handle);
         }
@@ -219,7 +276,11 @@ impl Driver {
         for (handle, remotes) in following {
             let routes = over_interface(interface, &remotes);
             let remotes: Vec<SocketAddr> = routes.iter().map(|route| route.remote).collect();
-            self.open_path(handle, &LocalAddress::Interface(interface.name.clone()), &remotes);
+            self.open_path(
+                handle,
+                &LocalAddress::Interface(interface.name.clone()),
+                &remotes,
+            );
         }
     }
 
@@ -256,7 +317,11 @@ impl Driver {
 
     fn deliver(&mut self, now: Instant, handle: ConnectionHandle, datagram: Datagram) {
         if let Some(entry) = self.connections.get(&handle) {
-            entry.shared.lock().connection.handle_datagram(now, datagram);
+            entry
+                .shared
+                .lock()
+                .connection
+                .handle_datagram(now, datagram);
             self.mark(handle);
         }
     }
@@ -267,11 +332,15 @@ impl Driver {
         while let Some((at, handle)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, handle));
             any = true;
-            let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            let Some(entry) = self.connections.get_mut(&handle) else {
+                continue;
+            };
             entry.timer = None;
             entry.shared.lock().connection.handle_timeout(now);
             let due: Vec<LocalAddress> = {
-                let (due, later) = std::mem::take(&mut entry.retry).into_iter().partition(|(at, _)| *at <= now);
+                let (due, later) = std::mem::take(&mut entry.retry)
+                    .into_iter()
+                    .partition(|(at, _)| *at <= now);
                 entry.retry = later;
                 let due: Vec<(Instant, LocalAddress)> = due;
                 due.into_iter().map(|(_, local)| local).collect()
@@ -289,8 +358,12 @@ impl Driver {
     fn serve(&mut self) -> bool {
         let mut any = false;
         for _ in 0..self.dirty.len() {
-            let Some(handle) = self.dirty.pop_front() else { break };
-            let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            let Some(handle) = self.dirty.pop_front() else {
+                break;
+            };
+            let Some(entry) = self.connections.get_mut(&handle) else {
+                continue;
+            };
             entry.dirty = false;
             any = true;
             let shared = Arc::clone(&entry.shared);
@@ -307,8 +380,13 @@ impl Driver {
         for _ in 0..BATCHES {
             self.send.clear();
             let transmit =
-                shared.lock().connection.poll_transmit(clock::now(), MAX_SEGMENTS, &mut self.send);
-            let Some(transmit) = transmit else { return false };
+                shared
+                    .lock()
+                    .connection
+                    .poll_transmit(clock::now(), MAX_SEGMENTS, &mut self.send);
+            let Some(transmit) = transmit else {
+                return false;
+            };
             if let Some(gone) = self.sockets.send(&transmit, &self.send) {
                 self.socket_gone(gone);
             }
@@ -334,8 +412,13 @@ impl Driver {
         }
         let timer = state.connection.poll_timeout();
         drop(state);
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let timer = timer.into_iter().chain(entry.retry.iter().map(|(at, _)| *at)).min();
+        let Some(entry) = self.connections.get_mut(&handle) else {
+            return;
+        };
+        let timer = timer
+            .into_iter()
+            .chain(entry.retry.iter().map(|(at, _)| *at))
+            .min();
         if entry.timer != timer || drained {
             if let Some(old) = entry.timer.take() {
                 self.timers.remove(&(old, handle));
@@ -363,7 +446,9 @@ impl Driver {
     }
 
     fn arm(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(at) = self.timers.first().map(|(at, _)| *at) else { return false };
+        let Some(at) = self.timers.first().map(|(at, _)| *at) else {
+            return false;
+        };
         if self.armed != Some(at) {
             self.armed = Some(at);
             self.sleep.as_mut().reset(at.into());
@@ -403,7 +488,11 @@ impl Future for Driver {
 
 /// The address to bind to for a route.
 pub(super) fn bind_address(ip: Option<IpAddr>, remote: SocketAddr) -> SocketAddr {
-    let any = if remote.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) };
+    let any = if remote.is_ipv4() {
+        IpAddr::from([0; 4])
+    } else {
+        IpAddr::from([0; 16])
+    };
     SocketAddr::new(ip.unwrap_or(any), 0)
 }
 

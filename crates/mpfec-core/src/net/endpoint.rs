@@ -44,7 +44,10 @@ impl Endpoint {
     /// # Errors
     /// If an address cannot be bound.
     pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
-        let sockets = addresses.iter().map(|address| UdpSocket::bind(*address, None)).collect::<io::Result<Vec<_>>>()?;
+        let sockets = addresses
+            .iter()
+            .map(|address| UdpSocket::bind(*address, None))
+            .collect::<io::Result<Vec<_>>>()?;
         Self::start(Some(config), sockets)
     }
 
@@ -63,7 +66,13 @@ impl Endpoint {
         let shared = Arc::new(EndpointShared::default());
         runtime.spawn(Driver::new(config, sockets, Arc::clone(&shared)));
         let watch = runtime.spawn(watch(is_client.then(|| Arc::downgrade(&shared))));
-        Ok(Self { inner: Arc::new(Inner { shared, local, watch }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                shared,
+                local,
+                watch,
+            }),
+        })
     }
 
     /// The addresses a server listens on.
@@ -80,21 +89,33 @@ impl Endpoint {
     }
 
     /// Starts a connection with other paths than over every interface.
-    pub fn connect_over(&self, config: ClientConfig, paths: Paths, remotes: &[SocketAddr]) -> Connecting {
+    pub fn connect_over(
+        &self,
+        config: ClientConfig,
+        paths: Paths,
+        remotes: &[SocketAddr],
+    ) -> Connecting {
         let routes = route::plan(&paths, remotes);
         let follow = matches!(paths, Paths::EveryInterface).then(|| remotes.to_vec());
         let tried = routes.clone();
         let (reply, started) = oneshot::channel();
-        self.inner.shared.command(Command::Connect { config: Box::new(config), routes, follow, reply });
+        self.inner.shared.command(Command::Connect {
+            config: Box::new(config),
+            routes,
+            follow,
+            reply,
+        });
         Connecting::new(started, tried)
     }
 
     /// Waits for the next connection of a client's; `None` when the endpoint is closed.
     pub async fn accept(&self) -> Option<Connecting> {
         let shared = &self.inner.shared;
-        let incoming = wait(&shared.incoming_changed, || match lock(&shared.incoming).pop_front() {
-            Some(connection) => Some(Some(connection)),
-            None => shared.is_stopped().then_some(None),
+        let incoming = wait(&shared.incoming_changed, || {
+            match lock(&shared.incoming).pop_front() {
+                Some(connection) => Some(Some(connection)),
+                None => shared.is_stopped().then_some(None),
+            }
         })
         .await?;
         Some(Connecting::ready(incoming))
@@ -107,18 +128,25 @@ impl Endpoint {
 
     /// Closes all connections. Use [`wait_idle`](Self::wait_idle) to let the peers hear of it.
     pub fn close(&self, code: u64, reason: &str) {
-        self.inner.shared.command(Command::Close { code, reason: reason.to_owned() });
+        self.inner.shared.command(Command::Close {
+            code,
+            reason: reason.to_owned(),
+        });
     }
 
     /// Waits until all connections are closed and their last packets have left.
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
-        wait(&shared.idle_changed, || (*lock(&shared.alive) == 0).then_some(())).await;
+        wait(&shared.idle_changed, || {
+            (*lock(&shared.alive) == 0).then_some(())
+        })
+        .await;
     }
 }
 
 /// The driver's answer to the wish for a connection.
-pub(super) type Started = oneshot::Receiver<Result<Arc<super::shared::ConnectionShared>, ConnectError>>;
+pub(super) type Started =
+    oneshot::Receiver<Result<Arc<super::shared::ConnectionShared>, ConnectError>>;
 
 /// Tells the driver of interfaces that come and go.
 async fn watch(shared: Option<std::sync::Weak<EndpointShared>>) {
@@ -126,7 +154,9 @@ async fn watch(shared: Option<std::sync::Weak<EndpointShared>>) {
     let mut watch = InterfaceWatch::new();
     loop {
         let change = watch.next().await;
-        let Some(shared) = shared.upgrade() else { return };
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
         shared.command(Command::Interface(change));
     }
 }

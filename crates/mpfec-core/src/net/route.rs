@@ -30,7 +30,9 @@ impl std::str::FromStr for LocalAddress {
 
     /// An address, or else the name of an interface.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(text.parse().map_or_else(|_| Self::Interface(text.to_owned()), Self::Ip))
+        Ok(text
+            .parse()
+            .map_or_else(|_| Self::Interface(text.to_owned()), Self::Ip))
     }
 }
 
@@ -61,12 +63,18 @@ pub(super) fn plan(paths: &Paths, remotes: &[SocketAddr]) -> Vec<Route> {
         Paths::Over(locals) => {
             let interfaces = interfaces();
             let groups = locals.iter().enumerate();
-            groups.flat_map(|(group, local)| alternatives(local, group, &interfaces, remotes)).collect()
+            groups
+                .flat_map(|(group, local)| alternatives(local, group, &interfaces, remotes))
+                .collect()
         }
         Paths::Exactly(pairs) => pairs
             .iter()
             .enumerate()
-            .map(|(group, (local, remote))| Route { local: local.clone(), remote: *remote, group })
+            .map(|(group, (local, remote))| Route {
+                local: local.clone(),
+                remote: *remote,
+                group,
+            })
             .collect(),
     }
 }
@@ -78,31 +86,58 @@ pub(super) fn over_interface(interface: &Interface, remotes: &[SocketAddr]) -> V
 }
 
 fn every_interface(interfaces: &[Interface], remotes: &[SocketAddr]) -> Vec<Route> {
-    let is_own = |ip: IpAddr| interfaces.iter().any(|interface| interface.addresses.contains(&ip));
+    let is_own = |ip: IpAddr| {
+        interfaces
+            .iter()
+            .any(|interface| interface.addresses.contains(&ip))
+    };
     // What is on this host is reached without any link.
-    let (own, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
-        remotes.iter().partition(|remote| remote.ip().is_loopback() || is_own(remote.ip()));
-    let mut routes: Vec<Route> =
-        own.into_iter().map(|remote| Route { local: LocalAddress::Any, remote, group: 0 }).collect();
+    let (own, others): (Vec<SocketAddr>, Vec<SocketAddr>) = remotes
+        .iter()
+        .partition(|remote| remote.ip().is_loopback() || is_own(remote.ip()));
+    let mut routes: Vec<Route> = own
+        .into_iter()
+        .map(|remote| Route {
+            local: LocalAddress::Any,
+            remote,
+            group: 0,
+        })
+        .collect();
     let usable = interfaces.iter().filter(|interface| interface.is_usable());
     for (group, interface) in usable.enumerate() {
         let local = LocalAddress::Interface(interface.name.clone());
         routes.extend(alternatives(&local, group + 1, interfaces, &others));
     }
     if routes.is_empty() {
-        routes.extend(others.into_iter().map(|remote| Route { local: LocalAddress::Any, remote, group: 0 }));
+        routes.extend(others.into_iter().map(|remote| Route {
+            local: LocalAddress::Any,
+            remote,
+            group: 0,
+        }));
     }
     routes
 }
 
 /// The routes from one place, to the nearest address first.
-fn alternatives(local: &LocalAddress, group: usize, interfaces: &[Interface], remotes: &[SocketAddr]) -> Vec<Route> {
+fn alternatives(
+    local: &LocalAddress,
+    group: usize,
+    interfaces: &[Interface],
+    remotes: &[SocketAddr],
+) -> Vec<Route> {
     let mut found: Vec<(u32, SocketAddr)> = remotes
         .iter()
         .filter_map(|remote| Some((distance(local, interfaces, remote.ip())?, *remote)))
         .collect();
     found.sort_by_key(|(distance, _)| *distance);
-    found.into_iter().map(|(_, remote)| Route { local: local.clone(), remote, group }).collect()
+    found
+        .into_iter()
+        .map(|(_, remote)| Route {
+            local: local.clone(),
+            remote,
+            group,
+        })
+        .collect()
 }
 
 /// Leading bits in which the addresses differ, fewest first; `None` if of another family.
@@ -113,7 +148,11 @@ fn distance(local: &LocalAddress, interfaces: &[Interface], remote: IpAddr) -> O
         LocalAddress::Interface(name) => {
             let interface = interfaces.iter().find(|interface| interface.name == *name);
             match interface {
-                Some(interface) => interface.addresses.iter().filter_map(|ip| differing(*ip, remote)).min(),
+                Some(interface) => interface
+                    .addresses
+                    .iter()
+                    .filter_map(|ip| differing(*ip, remote))
+                    .min(),
                 // Unknown here; the attempt to bind to it will say so.
                 None => Some(0),
             }
@@ -149,8 +188,14 @@ mod tests {
 
     #[test]
     fn each_interface_tries_the_address_of_its_own_network_first() {
-        let interfaces = [interface("eth0", "10.0.1.2"), interface("wlan0", "10.0.2.2")];
-        let remotes = ["10.0.1.1:47800".parse().unwrap(), "10.0.2.1:47800".parse().unwrap()];
+        let interfaces = [
+            interface("eth0", "10.0.1.2"),
+            interface("wlan0", "10.0.2.2"),
+        ];
+        let remotes = [
+            "10.0.1.1:47800".parse().unwrap(),
+            "10.0.2.1:47800".parse().unwrap(),
+        ];
         let routes = every_interface(&interfaces, &remotes);
         assert_eq!(routes.len(), 4);
         assert_eq!(routes[0].remote, remotes[0]);
@@ -161,14 +206,29 @@ mod tests {
     #[test]
     fn a_peer_on_this_host_is_reached_without_a_link() {
         let interfaces = [interface("eth0", "10.0.1.2")];
-        let remotes = ["10.0.1.2:47800".parse().unwrap(), "127.0.0.1:47800".parse().unwrap()];
+        let remotes = [
+            "10.0.1.2:47800".parse().unwrap(),
+            "127.0.0.1:47800".parse().unwrap(),
+        ];
         let routes = every_interface(&interfaces, &remotes);
-        assert!(routes.iter().all(|route| route.local == LocalAddress::Any && route.group == 0));
+        assert!(
+            routes
+                .iter()
+                .all(|route| route.local == LocalAddress::Any && route.group == 0)
+        );
     }
 
     #[test]
     fn families_do_not_mix() {
         let interfaces = [interface("eth0", "10.0.1.2")];
-        assert!(alternatives(&LocalAddress::Interface("eth0".to_owned()), 0, &interfaces, &["[2001:db8::1]:1".parse().unwrap()]).is_empty());
+        assert!(
+            alternatives(
+                &LocalAddress::Interface("eth0".to_owned()),
+                0,
+                &interfaces,
+                &["[2001:db8::1]:1".parse().unwrap()]
+            )
+            .is_empty()
+        );
     }
 }

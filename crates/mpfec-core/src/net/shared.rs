@@ -98,7 +98,11 @@ pub(super) struct Notifiers {
 }
 
 impl ConnectionShared {
-    pub(super) fn new(handle: ConnectionHandle, connection: Connection, endpoint: Arc<EndpointShared>) -> Self {
+    pub(super) fn new(
+        handle: ConnectionHandle,
+        connection: Connection,
+        endpoint: Arc<EndpointShared>,
+    ) -> Self {
         *lock(&endpoint.alive) += 1;
         Self {
             handle,
@@ -160,8 +164,18 @@ impl ConnectionShared {
         match event {
             StreamEvent::Opened { dir } => self.notify.opened[index(dir)].notify_waiters(),
             StreamEvent::Available { dir } => self.notify.available[index(dir)].notify_waiters(),
-            StreamEvent::Readable { stream } => wake(state.streams.get_mut(&stream).and_then(|stream| stream.reader.take())),
-            StreamEvent::Writable { stream } => wake(state.streams.get_mut(&stream).and_then(|stream| stream.writer.take())),
+            StreamEvent::Readable { stream } => wake(
+                state
+                    .streams
+                    .get_mut(&stream)
+                    .and_then(|stream| stream.reader.take()),
+            ),
+            StreamEvent::Writable { stream } => wake(
+                state
+                    .streams
+                    .get_mut(&stream)
+                    .and_then(|stream| stream.writer.take()),
+            ),
             StreamEvent::Finished { .. } => {}
             StreamEvent::Delivered { stream } => {
                 if let Some(waiters) = state.streams.get_mut(&stream) {
@@ -187,10 +201,17 @@ impl ConnectionShared {
             wake(waiters.writer.take());
         }
         let notify = &self.notify;
-        for waiting in [&notify.connected, &notify.closed, &notify.datagram, &notify.datagram_room, &notify.path, &notify.stream_end]
-            .into_iter()
-            .chain(&notify.opened)
-            .chain(&notify.available)
+        for waiting in [
+            &notify.connected,
+            &notify.closed,
+            &notify.datagram,
+            &notify.datagram_room,
+            &notify.path,
+            &notify.stream_end,
+        ]
+        .into_iter()
+        .chain(&notify.opened)
+        .chain(&notify.available)
         {
             waiting.notify_waiters();
         }

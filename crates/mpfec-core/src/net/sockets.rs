@@ -32,7 +32,10 @@ struct Bound {
 
 impl Sockets {
     pub(super) fn new(sockets: Vec<UdpSocket>) -> Self {
-        let mut all = Self { bound: Vec::new(), next_id: 0 };
+        let mut all = Self {
+            bound: Vec::new(),
+            next_id: 0,
+        };
         for socket in sockets {
             all.add(socket, None);
         }
@@ -43,7 +46,13 @@ impl Sockets {
         let id = SocketId(self.next_id);
         self.next_id += 1;
         let is_ipv4 = socket.local_addr().is_ipv4();
-        self.bound.push(Bound { id, socket, local, is_ipv4, waiting: VecDeque::new() });
+        self.bound.push(Bound {
+            id,
+            socket,
+            local,
+            is_ipv4,
+            waiting: VecDeque::new(),
+        });
         id
     }
 
@@ -61,19 +70,31 @@ impl Sockets {
                 self.add(socket, Some(local.clone()))
             }
         };
-        Some(FourTuple { socket, local_ip: None, remote })
+        Some(FourTuple {
+            socket,
+            local_ip: None,
+            remote,
+        })
     }
 
     /// What a socket was made for.
     pub(super) fn local(&self, id: SocketId) -> Option<&LocalAddress> {
-        self.bound.iter().find(|bound| bound.id == id)?.local.as_ref()
+        self.bound
+            .iter()
+            .find(|bound| bound.id == id)?
+            .local
+            .as_ref()
     }
 
     /// Drops the sockets of an interface, and tells which they were.
     pub(super) fn remove_interface(&mut self, name: &str) -> Vec<SocketId> {
-        let of_interface =
-            |bound: &Bound| matches!(&bound.local, Some(LocalAddress::Interface(local)) if local == name);
-        let gone = self.bound.iter().filter(|bound| of_interface(bound)).map(|bound| bound.id).collect();
+        let of_interface = |bound: &Bound| matches!(&bound.local, Some(LocalAddress::Interface(local)) if local == name);
+        let gone = self
+            .bound
+            .iter()
+            .filter(|bound| of_interface(bound))
+            .map(|bound| bound.id)
+            .collect();
         self.bound.retain(|bound| !of_interface(bound));
         gone
     }
@@ -89,8 +110,19 @@ impl Sockets {
         for bound in &mut self.bound {
             let id = bound.id;
             let result = bound.socket.poll_recv(cx, buffers, |datagram| {
-                let tuple = FourTuple { socket: id, local_ip: datagram.local_ip, remote: datagram.remote };
-                received.push((id, Datagram { tuple, ecn: datagram.ecn, data: datagram.data }));
+                let tuple = FourTuple {
+                    socket: id,
+                    local_ip: datagram.local_ip,
+                    remote: datagram.remote,
+                };
+                received.push((
+                    id,
+                    Datagram {
+                        tuple,
+                        ecn: datagram.ecn,
+                        data: datagram.data,
+                    },
+                ));
             });
             if let Poll::Ready(Err(error)) = result {
                 tracing::debug!(%error, "socket failed");
@@ -98,7 +130,8 @@ impl Sockets {
             }
         }
         if !gone.is_empty() {
-            self.bound.retain(|bound| !gone.contains(&bound.id) || bound.local.is_none());
+            self.bound
+                .retain(|bound| !gone.contains(&bound.id) || bound.local.is_none());
         }
         gone
     }
@@ -106,7 +139,10 @@ impl Sockets {
     /// Sends, or keeps what the system does not take yet, up to a bound. Returns the socket
     /// if it turns out to be gone.
     pub(super) fn send(&mut self, transmit: &Transmit, contents: &[u8]) -> Option<SocketId> {
-        let index = self.bound.iter().position(|bound| bound.id == transmit.tuple.socket)?;
+        let index = self
+            .bound
+            .iter()
+            .position(|bound| bound.id == transmit.tuple.socket)?;
         let bound = self.bound.get_mut(index)?;
         if !bound.waiting.is_empty() {
             bound.wait(transmit, contents);
@@ -155,7 +191,9 @@ fn bind(local: &LocalAddress, remote: SocketAddr) -> Option<UdpSocket> {
         LocalAddress::Ip(ip) if ip.is_ipv4() != remote.is_ipv4() => return None,
         LocalAddress::Ip(ip) => UdpSocket::bind(bind_address(Some(*ip), remote), None),
         LocalAddress::Interface(name) => {
-            let interface = interfaces().into_iter().find(|interface| interface.name == *name);
+            let interface = interfaces()
+                .into_iter()
+                .find(|interface| interface.name == *name);
             let ip = interface.and_then(|interface| interface.address_towards(remote.ip()));
             UdpSocket::bind(bind_address(ip, remote), Some(name))
         }

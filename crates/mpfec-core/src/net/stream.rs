@@ -82,7 +82,11 @@ pub struct SendStream {
 impl SendStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
         guard.0.lock().add_handle(id);
-        Self { guard, id, ended: false }
+        Self {
+            guard,
+            id,
+            ended: false,
+        }
     }
 
     /// Its number within the connection.
@@ -166,10 +170,18 @@ impl SendStream {
 
     /// Data of streams with a higher priority go first; 0 from the start.
     pub fn set_priority(&mut self, priority: i32) {
-        self.guard.0.lock().connection.set_priority(self.id, priority);
+        self.guard
+            .0
+            .lock()
+            .connection
+            .set_priority(self.id, priority);
     }
 
-    fn poll_write_some(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<Result<usize, WriteError>> {
+    fn poll_write_some(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<Result<usize, WriteError>> {
         let shared = &self.guard.0;
         let mut state = shared.lock();
         match state.connection.write(self.id, data) {
@@ -196,7 +208,11 @@ fn write_error(error: StreamWriteError, closed: Option<CloseReason>) -> WriteErr
 }
 
 impl AsyncWrite for SendStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.poll_write_some(cx, data).map_err(Into::into)
     }
 
@@ -235,7 +251,11 @@ pub struct RecvStream {
 impl RecvStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
         guard.0.lock().add_handle(id);
-        Self { guard, id, ended: false }
+        Self {
+            guard,
+            id,
+            ended: false,
+        }
     }
 
     /// Its number within the connection.
@@ -257,7 +277,9 @@ impl RecvStream {
     /// # Errors
     /// See [`ReadError`].
     pub async fn read(&mut self, buf: &mut [u8]) -> Result<Option<usize>, ReadError> {
-        let Some(chunk) = self.read_chunk(buf.len()).await? else { return Ok(None) };
+        let Some(chunk) = self.read_chunk(buf.len()).await? else {
+            return Ok(None);
+        };
         if let Some(target) = buf.get_mut(..chunk.len()) {
             target.copy_from_slice(&chunk);
         }
@@ -286,7 +308,11 @@ impl RecvStream {
         self.guard.0.wake_driver();
     }
 
-    fn poll_read_chunk(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<Result<Option<Bytes>, ReadError>> {
+    fn poll_read_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+    ) -> Poll<Result<Option<Bytes>, ReadError>> {
         let shared = &self.guard.0;
         let mut state = shared.lock();
         let result = match state.connection.read(self.id, max) {
@@ -307,7 +333,10 @@ impl RecvStream {
                 }
             },
             Err(StreamReadError::Reset(code)) => Err(ReadError::Reset(code)),
-            Err(_) => Err(state.closed.clone().map_or(ReadError::Stopped, ReadError::ConnectionLost)),
+            Err(_) => Err(state
+                .closed
+                .clone()
+                .map_or(ReadError::Stopped, ReadError::ConnectionLost)),
         };
         drop(state);
         self.ended = true;
@@ -317,7 +346,11 @@ impl RecvStream {
 }
 
 impl AsyncRead for RecvStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.ended {
             return Poll::Ready(Ok(()));
         }

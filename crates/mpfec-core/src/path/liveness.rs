@@ -11,7 +11,11 @@ pub(crate) enum Liveness {
     #[default]
     Answering,
     /// Silent since `since`; probed at growing intervals.
-    Suspected { since: Instant, next_probe: Instant, interval: Duration },
+    Suspected {
+        since: Instant,
+        next_probe: Instant,
+        interval: Duration,
+    },
 }
 
 impl Liveness {
@@ -23,7 +27,11 @@ impl Liveness {
     pub(crate) fn suspect(&mut self, now: Instant, srtt: Duration) {
         if !self.is_suspected() {
             let interval = (srtt / 4).max(MIN_INTERVAL);
-            *self = Self::Suspected { since: now, next_probe: now, interval };
+            *self = Self::Suspected {
+                since: now,
+                next_probe: now,
+                interval,
+            };
         }
     }
 
@@ -45,7 +53,12 @@ impl Liveness {
 
     /// A probe left: the next one waits half as long again, up to an RTT or 200 ms.
     pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration) {
-        if let Self::Suspected { next_probe, interval, .. } = self {
+        if let Self::Suspected {
+            next_probe,
+            interval,
+            ..
+        } = self
+        {
             *next_probe = now + *interval;
             *interval = (*interval * 3 / 2).min(srtt.max(MAX_INTERVAL));
         }

@@ -9,7 +9,10 @@ pub(crate) struct LossRate {
 
 impl LossRate {
     pub(crate) fn new() -> Self {
-        Self { mean: PRIOR, seen: 0.0 }
+        Self {
+            mean: PRIOR,
+            seen: 0.0,
+        }
     }
 
     /// The share of packets that are lost, from 0.0005 to 0.95: never certain.

@@ -182,13 +182,18 @@ impl Path {
     /// Goes on to the next address to try, if there are several.
     pub(crate) fn try_next(&mut self) {
         if let Some(next) = self.alternatives.pop_front() {
-            self.alternatives.push_back(std::mem::replace(&mut self.tuple, next));
+            self.alternatives
+                .push_back(std::mem::replace(&mut self.tuple, next));
         }
     }
 
     /// Something authentic came from `tuple`: if that was one of those to try, it is the one.
     pub(crate) fn settle(&mut self, tuple: &FourTuple) {
-        if let Some(answered) = self.alternatives.iter().find(|known| known.is_same_route(tuple)) {
+        if let Some(answered) = self
+            .alternatives
+            .iter()
+            .find(|known| known.is_same_route(tuple))
+        {
             self.tuple = *answered;
             self.alternatives.clear();
         }
@@ -204,7 +209,9 @@ impl Path {
 
     /// Bytes that the congestion window has room for.
     pub(crate) fn window_room(&self) -> u64 {
-        self.controller.cwnd().saturating_sub(self.space.bytes_in_flight())
+        self.controller
+            .cwnd()
+            .saturating_sub(self.space.bytes_in_flight())
     }
 }
 

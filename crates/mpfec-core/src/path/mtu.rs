@@ -114,7 +114,11 @@ impl MtuDiscovery {
         if self.ceiling > self.largest {
             return self.largest;
         }
-        if self.ceiling - self.current <= RESOLUTION { self.current } else { self.current.midpoint(self.ceiling) }
+        if self.ceiling - self.current <= RESOLUTION {
+            self.current
+        } else {
+            self.current.midpoint(self.ceiling)
+        }
     }
 
     fn finish_search(&mut self, now: Instant) {
@@ -166,14 +170,21 @@ mod tests {
         mtu.on_probe_sent(1472);
         assert_eq!(mtu.probe_due(now), None, "one probe at a time");
         assert!(mtu.on_probe_acked(1472, now));
-        assert_eq!(mtu.probe_due(now + SEARCH_AGAIN * 2), None, "nothing larger is wanted");
+        assert_eq!(
+            mtu.probe_due(now + SEARCH_AGAIN * 2),
+            None,
+            "nothing larger is wanted"
+        );
     }
 
     #[test]
     fn a_tunnel_is_found_within_the_resolution() {
         for carries in [1200, 1252, 1280, 1392, 1420, 1471] {
             let found = search(carries);
-            assert!(found <= carries && carries - found <= RESOLUTION, "{found} of {carries}");
+            assert!(
+                found <= carries && carries - found <= RESOLUTION,
+                "{found} of {carries}"
+            );
         }
     }
 
@@ -183,7 +194,9 @@ mod tests {
         let mut mtu = MtuDiscovery::new(1472);
         mtu.on_probe_sent(1472);
         mtu.on_probe_acked(1472, now);
-        let losses = (0..BLACK_HOLE_LOSSES).filter(|_| mtu.on_lost(1472, now)).count();
+        let losses = (0..BLACK_HOLE_LOSSES)
+            .filter(|_| mtu.on_lost(1472, now))
+            .count();
         assert_eq!(losses, 1);
         assert_eq!(mtu.current(), MIN_MTU);
         assert_eq!(mtu.probe_due(now), None, "not again at once");

@@ -74,8 +74,9 @@ impl PathSet {
     /// The lowest path ID that was never opened and has connection IDs on both sides.
     pub(crate) fn next_id(&self) -> Option<u32> {
         let id = self.next_id;
-        (self.local.iter().any(|cid| cid.path == id) && self.remote.iter().any(|cid| cid.path == id))
-            .then_some(id)
+        (self.local.iter().any(|cid| cid.path == id)
+            && self.remote.iter().any(|cid| cid.path == id))
+        .then_some(id)
     }
 
     /// Whether a path of this ID was opened before.
@@ -92,7 +93,11 @@ impl PathSet {
     pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, Option<LocalCid>)> {
         let index = self.position(id)?;
         let path = self.paths.remove(index);
-        let local = self.local.iter().position(|cid| cid.path == id).map(|at| self.local.remove(at));
+        let local = self
+            .local
+            .iter()
+            .position(|cid| cid.path == id)
+            .map(|at| self.local.remove(at));
         self.remote.retain(|cid| cid.path != id);
         Some((path, local))
     }
@@ -107,7 +112,10 @@ impl PathSet {
 
     /// The path that a packet with this destination connection ID belongs to.
     pub(crate) fn path_of(&self, cid: &ConnectionId) -> Option<u32> {
-        self.local.iter().find(|local| local.cid == *cid).map(|local| local.path)
+        self.local
+            .iter()
+            .find(|local| local.cid == *cid)
+            .map(|local| local.path)
     }
 
     /// Notes what the peer gave. False if there are more than a connection can use, or if
@@ -134,7 +142,12 @@ impl PathSet {
     pub(crate) fn is_reset_token(&self, token: &[u8; 16]) -> bool {
         // The comparison of every token takes the same time whatever matches.
         self.remote.iter().fold(false, |found, cid| {
-            let differs = cid.reset_token.0.iter().zip(token).fold(0, |acc, (a, b)| acc | (a ^ b));
+            let differs = cid
+                .reset_token
+                .0
+                .iter()
+                .zip(token)
+                .fold(0, |acc, (a, b)| acc | (a ^ b));
             found | (differs == 0)
         })
     }

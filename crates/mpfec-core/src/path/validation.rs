@@ -17,20 +17,40 @@ pub(crate) struct Validation {
 #[derive(Debug)]
 enum State {
     Validated,
-    Challenging { data: [u8; 8], sent: u32, next: Instant, give_up: Instant },
+    Challenging {
+        data: [u8; 8],
+        sent: u32,
+        next: Instant,
+        give_up: Instant,
+    },
     Failed,
 }
 
 impl Validation {
     /// An address that the handshake has proved.
     pub(crate) fn validated() -> Self {
-        Self { state: State::Validated, responses: VecDeque::new(), received: 0, sent: 0 }
+        Self {
+            state: State::Validated,
+            responses: VecDeque::new(),
+            received: 0,
+            sent: 0,
+        }
     }
 
     /// An address that must first answer the challenge `data`.
     pub(crate) fn challenge(data: [u8; 8], now: Instant, patience: Duration) -> Self {
-        let state = State::Challenging { data, sent: 0, next: now, give_up: now + patience };
-        Self { state, responses: VecDeque::new(), received: 0, sent: 0 }
+        let state = State::Challenging {
+            data,
+            sent: 0,
+            next: now,
+            give_up: now + patience,
+        };
+        Self {
+            state,
+            responses: VecDeque::new(),
+            received: 0,
+            sent: 0,
+        }
     }
 
     /// The peer's address changed: the new one must answer `data`, and what arrived from the
@@ -94,7 +114,9 @@ impl Validation {
     /// The challenge to send now, if one is due; notes that it was sent.
     pub(crate) fn take_challenge(&mut self, now: Instant, interval: Duration) -> Option<[u8; 8]> {
         match &mut self.state {
-            State::Challenging { data, sent, next, .. } if now >= *next => {
+            State::Challenging {
+                data, sent, next, ..
+            } if now >= *next => {
                 *next = now + interval * (1 << (*sent).min(3));
                 *sent += 1;
                 Some(*data)
@@ -113,7 +135,8 @@ impl Validation {
 
     /// Whether a frame of validation is waiting to leave.
     pub(crate) fn has_frames(&self, now: Instant) -> bool {
-        !self.responses.is_empty() || matches!(self.state, State::Challenging { next, .. } if now >= next)
+        !self.responses.is_empty()
+            || matches!(self.state, State::Challenging { next, .. } if now >= next)
     }
 
     /// When to look again.

@@ -20,7 +20,9 @@ impl Duplicates {
     /// Whether a number was seen before, or is too old to tell.
     pub(super) fn contains(&self, number: u64) -> bool {
         let (word, mask) = position(number);
-        number < self.end && (number + WINDOW < self.end || self.bits.get(word).is_some_and(|bits| bits & mask != 0))
+        number < self.end
+            && (number + WINDOW < self.end
+                || self.bits.get(word).is_some_and(|bits| bits & mask != 0))
     }
 
     /// Notes a number. Returns false if it was seen before or is too old to tell.
