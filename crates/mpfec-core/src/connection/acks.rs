@@ -11,15 +11,9 @@ use crate::wire::frame::{Ack, AckFacts};
 impl Connection {
     /// Whether an acknowledgement is due and this is the path that takes it.
     pub(super) fn acks_to_write(&self, now: Instant, index: usize) -> bool {
-        let due = |path: &Path| path.received.ack_due(now);
-        if !self.paths.iter().any(due) {
-            return false;
-        }
-        self.ack_path(now) == Some(index)
-            || self
-                .paths
-                .at(index)
-                .is_some_and(|path| due(path) && path.acks_elsewhere >= OWN_ACK_INTERVAL)
+        let own = self.paths.at(index).is_some_and(owes_itself);
+        own || (self.paths.iter().any(|path| path.received.ack_due(now))
+            && self.ack_path(now) == Some(index))
     }
 
     /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
@@ -47,36 +41,27 @@ impl Connection {
     pub(super) fn write_acks(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
         let carrier = self.paths.at(index).map(|path| path.id);
         for path in self.paths.iter_mut() {
-            if !path.received.has_unsent() {
+            let own = Some(path.id) == carrier;
+            if !path.received.has_unsent() && !(own && owes_itself(path)) {
                 continue;
             }
-            let Some(largest) = path.received.largest() else {
-                continue;
-            };
+            let Some(largest) = path.received.largest() else { continue };
             let ecn = Some(path.received.ecn()).filter(|counts| counts.any());
-            let facts = AckFacts {
-                path: Some(path.id),
-                delay: path.received.ack_delay(now),
-                ecn,
-            };
+            let facts = AckFacts { path: Some(path.id), delay: path.received.ack_delay(now), ecn };
             if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {
                 continue;
             }
-            writer.wrote_ack(Token::Ack {
-                path: path.id,
-                largest,
-            });
-            let own = Some(path.id) == carrier;
-            if own || path.acks_elsewhere < OWN_ACK_INTERVAL {
-                path.received.on_ack_sent();
-                path.acks_elsewhere = if own {
-                    0
-                } else {
-                    path.acks_elsewhere.saturating_add(1)
-                };
-            }
+            writer.wrote_ack(Token::Ack { path: path.id, largest });
+            path.received.on_ack_sent();
+            path.acks_elsewhere = if own { 0 } else { path.acks_elsewhere.saturating_add(1) };
         }
     }
+}
+
+/// Whether what arrived on the path was acknowledged elsewhere so often that the path has
+/// to carry a copy itself.
+fn owes_itself(path: &Path) -> bool {
+    path.validation.is_validated() && path.acks_elsewhere >= OWN_ACK_INTERVAL
 }
 
 /// Every so many acknowledgements one takes the path that it speaks of, in case the other

@@ -176,8 +176,8 @@ impl Connection {
             }
         }
         path.loss.update(packets, 0);
-        path.loss.on_spurious(spurious);
-        path.counters.lost_packets = path.counters.lost_packets.saturating_sub(spurious);
+        path.on_spurious(spurious);
+        path.last_answer = Some(now);
         path.pto.on_ack();
         path.probes = 0;
         if let Some(silent) = path.liveness.on_answer(now) {
@@ -366,7 +366,8 @@ impl Connection {
                 Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, length),
                 Token::MtuProbe { size } => {
                     if let Some(path) = self.paths.at_mut(index) {
-                        path.mtu.on_probe_lost(size, now);
+                        let attempts = path.loss.improbable_run();
+                        path.mtu.on_probe_lost(size, attempts, now);
                     }
                 }
                 // The next acknowledgement says the same; proofs go out with every packet.

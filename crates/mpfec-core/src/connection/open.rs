@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{LocalCid, Path, PathReason, Validation};
+use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -159,6 +159,7 @@ impl Connection {
             validation,
             self.config.profile.congestion,
             max_mtu,
+            self.handshake.rtt().map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
             now,
         );
         self.paths.insert(path);
@@ -228,22 +229,11 @@ impl Connection {
             return;
         }
         loop {
-            let spare = self
-                .paths
-                .locals()
-                .iter()
-                .filter(|cid| !self.paths.was_opened(cid.path))
-                .count();
-            if spare >= SPARE_CIDS {
+            let spare = self.paths.locals().iter().filter(|cid| !self.paths.was_opened(cid.path)).count();
+            let path = self.paths.next_local_id();
+            if spare >= SPARE_CIDS || path > MAX_PATH_ID {
                 return;
             }
-            let path = self
-                .paths
-                .locals()
-                .iter()
-                .map(|cid| cid.path + 1)
-                .max()
-                .unwrap_or(0);
             let cid = ConnectionId::from(self.rng.bytes::<8>());
             let reset_token = ResetToken(self.handshake.reset_token(&cid));
             self.paths.add_local(LocalCid { path, cid });
@@ -260,6 +250,7 @@ impl Connection {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         path.space.declare_all_lost(now, &mut lost);
         let slot = path.slot;
+        path.given_up += lost.len() as u64;
         path.counters.lost_packets += lost.len() as u64;
         for packet in &lost {
             self.tokens_lost(now, index, &packet.packet.tokens, slot);

@@ -218,9 +218,6 @@ impl Connection {
             return;
         }
         let known = self.paths.position(id);
-        if known.is_none() && self.paths.was_opened(id) {
-            return self.drop_packet();
-        }
         let path = known.and_then(|index| self.paths.at(index));
         let (largest, pto) = path.map_or((None, DEFAULT_PTO), |path| {
             (path.received.largest(), path.pto_base())

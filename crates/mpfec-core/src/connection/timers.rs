@@ -127,7 +127,7 @@ impl Connection {
         }
         let base = path.pto_base();
         if self.has_other_usable(path.id) {
-            path.space.oldest_unacked().map(|sent| sent + base)
+            path.silent_at()
         } else {
             path.space
                 .last_ack_eliciting_sent()
@@ -143,17 +143,20 @@ impl Connection {
     }
 
     fn on_pto(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at(index) else {
-            return;
-        };
-        let id = path.id;
-        if self.has_other_usable(id) {
-            self.suspect(now, index);
+        let Some(path) = self.paths.at(index) else { return };
+        if self.has_other_usable(path.id) {
+            if path.is_silence_certain() {
+                return self.suspect(now, index);
+            }
+            // A few packets at most: others carry what they carried, and the path is asked.
+            self.give_up_in_flight(now, index);
+            if let Some(path) = self.paths.at_mut(index) {
+                path.pto.on_timeout();
+                path.probes = 1;
+            }
             return;
         }
-        let Some(path) = self.paths.at_mut(index) else {
-            return;
-        };
+        let Some(path) = self.paths.at_mut(index) else { return };
         path.pto.on_timeout();
         path.probes = 2;
         path.controller.on_timeout(now, path.pto.count());

@@ -525,7 +525,7 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
     }
     if writer.room() >= size {
         // With several addresses to try, each has its turn within the usual interval.
-        let interval = path.pto_base() / (1 + path.alternatives.len() as u32);
+        let interval = path.srtt() / (1 + path.alternatives.len() as u32);
         if let Some(data) = path.validation.take_challenge(now, interval) {
             if path.validation.challenges_sent() > 1 {
                 path.try_next();

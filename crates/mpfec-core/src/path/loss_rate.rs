@@ -20,6 +20,11 @@ impl LossRate {
         self.mean.clamp(0.0005, 0.95)
     }
 
+    /// How many losses in a row chance alone hardly explains: less than once in a hundred.
+    pub(crate) fn improbable_run(&self) -> u32 {
+        (0.01f64.ln() / self.get().ln()).ceil().clamp(3.0, 32.0) as u32
+    }
+
     /// Packets counted as lost arrived after all.
     pub(crate) fn on_spurious(&mut self, packets: u64) {
         let weight = packets as f64 / (self.seen + PRIOR_WEIGHT);

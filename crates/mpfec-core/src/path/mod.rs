@@ -21,7 +21,7 @@ pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
-pub(crate) use self::set::{LocalCid, PathSet, RemoteCid};
+pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 pub(crate) use self::validation::Validation;
 
 /// Why a path changed its state, for people and for statistics.
@@ -93,6 +93,10 @@ pub(crate) struct Path {
     pub(crate) app_limited: bool,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
+    /// When something sent on the path was acknowledged last.
+    pub(crate) last_answer: Option<Instant>,
+    /// Packets that count as lost because the path was silent, not because others arrived.
+    pub(crate) given_up: u64,
     /// Acknowledgements written since the path itself last carried one of its own.
     pub(crate) acks_elsewhere: u8,
 }
@@ -117,6 +121,7 @@ impl Path {
         validation: Validation,
         congestion: ControllerKind,
         max_mtu: u16,
+        rtt: Duration,
         now: Instant,
     ) -> Self {
         Self {
@@ -137,7 +142,7 @@ impl Path {
             reordering: Reordering::default(),
             pto: Pto::default(),
             probes: 0,
-            rtt: RttEstimator::new(INITIAL_RTT),
+            rtt: RttEstimator::new(rtt),
             controller: congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
             pacer: Pacer::new(MIN_MTU, now),
             delivery: DeliveryRate::new(now),
@@ -146,6 +151,8 @@ impl Path {
             app_limited: true,
             counters: PathCounters::default(),
             last_received: None,
+            last_answer: None,
+            given_up: 0,
             acks_elsewhere: 0,
         }
     }
@@ -177,6 +184,31 @@ impl Path {
             let srtt = self.srtt().as_secs_f64().max(1e-6);
             (1.25 * self.controller.cwnd() as f64 / srtt) as u64
         })
+    }
+
+    /// Packets that counted as lost arrived after all.
+    pub(crate) fn on_spurious(&mut self, packets: u64) {
+        self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);
+        // Silence was never counted as random loss.
+        let silent = packets.min(self.given_up);
+        self.given_up -= silent;
+        self.loss.on_spurious(packets - silent);
+    }
+
+    /// When the path counts as silent if nothing is acknowledged until then: the answer to
+    /// the oldest packet is overdue, and answers to others, if there were any lately, have
+    /// stopped.
+    pub(crate) fn silent_at(&self) -> Option<Instant> {
+        let overdue = self.space.oldest_unacked()? + self.pto_base();
+        let pause = (4 * self.rtt.var()).max(self.srtt() / 2).max(MIN_PAUSE);
+        let stopped = self.last_answer.map(|at| at + pause.div_f64(1.0 - self.loss.get()));
+        Some(stopped.map_or(overdue, |stopped| overdue.max(stopped)))
+    }
+
+    /// Whether so many packets are unanswered that random loss does not explain it.
+    pub(crate) fn is_silence_certain(&self) -> bool {
+        let unanswered = self.space.bytes_in_flight() / u64::from(self.mtu.current());
+        self.pto.count() > 0 || unanswered >= u64::from(self.loss.improbable_run())
     }
 
     /// Goes on to the next address to try, if there are several.
@@ -215,8 +247,9 @@ impl Path {
     }
 }
 
-/// Before the first sample (RFC 9002 §6.2.2 has 333 ms; a handshake sample comes first in
-/// nearly every case).
+/// Answers that come in bursts have pauses between them.
+const MIN_PAUSE: Duration = Duration::from_millis(25);
+/// Before the first sample (RFC 9002 §6.2.2), where not even the handshake gave one.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// How long a receiver may hold back an acknowledgement.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);

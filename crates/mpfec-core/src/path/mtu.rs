@@ -73,14 +73,14 @@ impl MtuDiscovery {
         grew
     }
 
-    /// A probe did not arrive.
-    pub(crate) fn on_probe_lost(&mut self, size: u16, now: Instant) {
+    /// A probe did not arrive. After `attempts` of a size, that size is what is wrong.
+    pub(crate) fn on_probe_lost(&mut self, size: u16, attempts: u32, now: Instant) {
         if self.in_flight != Some(size) {
             return;
         }
         self.in_flight = None;
         self.attempts += 1;
-        if self.attempts >= ATTEMPTS {
+        if u32::from(self.attempts) >= attempts {
             self.attempts = 0;
             self.ceiling = size;
             self.finish_search(now);
@@ -128,7 +128,6 @@ impl MtuDiscovery {
     }
 }
 
-const ATTEMPTS: u8 = 3;
 const RESOLUTION: u16 = 20;
 const BLACK_HOLE_LOSSES: u32 = 200;
 const SEARCH_AGAIN: Duration = Duration::from_secs(600);
@@ -145,7 +144,7 @@ mod tests {
             if size <= carries {
                 mtu.on_probe_acked(size, now);
             } else {
-                mtu.on_probe_lost(size, now);
+                mtu.on_probe_lost(size, 3, now);
             }
         }
         mtu.current()

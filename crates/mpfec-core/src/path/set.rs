@@ -1,5 +1,7 @@
 //! The paths of a connection, their slots, and the connection IDs that name them.
 
+use std::collections::BTreeSet;
+
 use mpfec_sched::MAX_PATHS;
 use smallvec::SmallVec;
 
@@ -27,8 +29,9 @@ pub(crate) struct PathSet {
     paths: SmallVec<[Path; 2]>,
     local: Vec<LocalCid>,
     remote: Vec<RemoteCid>,
-    /// The lowest path ID that was never opened.
-    next_id: u32,
+    /// IDs of closed paths, which are never used again; as many as there were paths, so
+    /// bounded by [`MAX_PATH_ID`].
+    closed: BTreeSet<u32>,
 }
 
 impl PathSet {
@@ -73,26 +76,27 @@ impl PathSet {
 
     /// The lowest path ID that was never opened and has connection IDs on both sides.
     pub(crate) fn next_id(&self) -> Option<u32> {
-        let id = self.next_id;
-        (self.local.iter().any(|cid| cid.path == id)
-            && self.remote.iter().any(|cid| cid.path == id))
-        .then_some(id)
+        self.local
+            .iter()
+            .map(|cid| cid.path)
+            .filter(|id| !self.was_opened(*id) && self.remote(*id).is_some())
+            .min()
     }
 
-    /// Whether a path of this ID was opened before.
+    /// Whether a path of this ID is or was open.
     pub(crate) fn was_opened(&self, id: u32) -> bool {
-        id < self.next_id
+        self.get(id).is_some() || self.closed.contains(&id)
     }
 
     pub(crate) fn insert(&mut self, path: Path) {
-        self.next_id = self.next_id.max(path.id + 1);
         self.paths.push(path);
     }
 
-    /// Takes a path out, and its connection IDs. Path IDs skipped by the peer stay usable.
+    /// Takes a path out, and its connection IDs. Path IDs that the peer skipped stay usable.
     pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, Option<LocalCid>)> {
         let index = self.position(id)?;
         let path = self.paths.remove(index);
+        self.closed.insert(id);
         let local = self
             .local
             .iter()
@@ -100,6 +104,12 @@ impl PathSet {
             .map(|at| self.local.remove(at));
         self.remote.retain(|cid| cid.path != id);
         Some((path, local))
+    }
+
+    /// The path ID that the next connection ID is for.
+    pub(crate) fn next_local_id(&self) -> u32 {
+        let known = self.local.iter().map(|cid| cid.path).chain(self.closed.last().copied());
+        known.max().map_or(0, |id| id + 1)
     }
 
     pub(crate) fn add_local(&mut self, cid: LocalCid) {
@@ -127,7 +137,7 @@ impl PathSet {
         if self.was_opened(cid.path) && self.get(cid.path).is_none() {
             return true;
         }
-        if self.remote.len() >= MAX_REMOTE_CIDS {
+        if self.remote.len() >= MAX_REMOTE_CIDS || cid.path > MAX_PATH_ID {
             return false;
         }
         self.remote.push(cid);
@@ -155,3 +165,5 @@ impl PathSet {
 
 /// Twice what can be open: those in use and a full set for what comes next.
 const MAX_REMOTE_CIDS: usize = 2 * MAX_PATHS;
+/// A connection that has used up so many paths opens no further ones.
+pub(crate) const MAX_PATH_ID: u32 = 1 << 16;

@@ -117,7 +117,7 @@ impl Validation {
             State::Challenging {
                 data, sent, next, ..
             } if now >= *next => {
-                *next = now + interval * (1 << (*sent).min(3));
+                *next = now + interval * (1 << sent.saturating_sub(3).min(3));
                 *sent += 1;
                 Some(*data)
             }
