@@ -17,9 +17,9 @@ pub mod net;
 mod path;
 mod profile;
 mod recovery;
+mod rng;
 #[cfg(test)]
 mod specification;
-mod rng;
 mod stream;
 mod wire;
 

@@ -45,15 +45,28 @@ impl Connection {
             if !path.received.has_unsent() && !(own && owes_itself(path)) {
                 continue;
             }
-            let Some(largest) = path.received.largest() else { continue };
+            let Some(largest) = path.received.largest() else {
+                continue;
+            };
             let ecn = Some(path.received.ecn()).filter(|counts| counts.any());
-            let facts = AckFacts { path: Some(path.id), delay: path.received.ack_delay(now), ecn };
+            let facts = AckFacts {
+                path: Some(path.id),
+                delay: path.received.ack_delay(now),
+                ecn,
+            };
             if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {
                 continue;
             }
-            writer.wrote_ack(Token::Ack { path: path.id, largest });
+            writer.wrote_ack(Token::Ack {
+                path: path.id,
+                largest,
+            });
             path.received.on_ack_sent();
-            path.acks_elsewhere = if own { 0 } else { path.acks_elsewhere.saturating_add(1) };
+            path.acks_elsewhere = if own {
+                0
+            } else {
+                path.acks_elsewhere.saturating_add(1)
+            };
         }
     }
 }

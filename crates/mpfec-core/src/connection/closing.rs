@@ -1,21 +1,24 @@
 //! The packets that say that the connection is over, on every path.
 
+use std::time::Instant;
+
 use super::Connection;
 use super::state::CloseFrame;
 use crate::address::Transmit;
-use crate::component::FrameWriter;
+use crate::component::{FrameWriter, Tokens};
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::MIN_MTU;
+use crate::recovery::SentPacket;
 use crate::wire::TAG_LEN;
 use crate::wire::frame::{ApplicationClose, Authenticate, ConnectionClose, Frame};
 
 impl Connection {
-    pub(super) fn transmit_close(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+    pub(super) fn transmit_close(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
         if self.closing.paths.is_empty() && self.state.wants_to_send_close() {
             let frame = self.state.take_close_frame()?;
             if self.keys.is_none() || self.paths.len() == 0 || !self.handshake.is_confirmed() {
-                self.handshake.write_close(&frame, &mut self.rng);
+                self.handshake.write_close(now, &frame, &mut self.rng);
             }
             self.closing.paths = (0..self.paths.len()).collect();
             self.closing.frame = Some(frame);
@@ -25,7 +28,7 @@ impl Connection {
         }
         let frame = self.closing.frame.clone()?;
         while let Some(index) = self.closing.paths.pop() {
-            if let Some(transmit) = self.write_close_on(index, &frame, buf) {
+            if let Some(transmit) = self.write_close_on(now, index, &frame, buf) {
                 return Some(transmit);
             }
         }
@@ -34,6 +37,7 @@ impl Connection {
 
     fn write_close_on(
         &mut self,
+        now: Instant,
         index: usize,
         frame: &CloseFrame,
         buf: &mut Vec<u8>,
@@ -52,11 +56,28 @@ impl Connection {
         writer.push(&frame.to_wire(false, room), None);
         writer.pad_to(4);
         let path = self.paths.at_mut(index)?;
-        self.keys
-            .as_mut()?
-            .seal_packet(path.id, packet_number, &marks, buf);
-        // Nobody acknowledges it any more: the packet is not remembered.
+        let keys = self.keys.as_mut()?;
+        if keys
+            .seal_packet(path.id, packet_number, &marks, buf)
+            .is_err()
+        {
+            buf.truncate(start);
+            return None;
+        }
         let size = buf.len() - start;
+        // Nobody acknowledges it any more, but its number is used up.
+        let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
+        path.space.on_sent(
+            packet_number,
+            SentPacket {
+                sent_at: now,
+                size: size as u16,
+                ack_eliciting: false,
+                in_flight: false,
+                tokens: Tokens::new(),
+                delivery,
+            },
+        );
         path.validation.on_sent(size);
         Some(Transmit {
             tuple: path.tuple,

@@ -157,6 +157,7 @@ impl Connection {
             if packet.packet_number == ack.largest && sent.ack_eliciting {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 path.rtt.update(now, sample, ack.delay.min(MAX_ACK_DELAY));
+                path.received.set_rtt(path.rtt.smoothed());
             }
             path.reordering
                 .on_acked(packet.was_lost, packet.overtaken_by);

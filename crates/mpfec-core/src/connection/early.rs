@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::state::CloseFrame;
-use crate::component::FrameWriter;
+use crate::component::{FrameWriter, Tokens};
 use crate::crypto::Keys;
 use crate::error::TransportError;
 use crate::recovery::{CryptoReceive, CryptoSend, PacketSpace, ReceivedPackets, SentPacket, Token};
@@ -179,6 +179,7 @@ impl EarlySpace {
     )]
     pub(crate) fn write_close(
         &mut self,
+        now: Instant,
         level: Level,
         ids: &PacketIds,
         token: &[u8],
@@ -200,6 +201,15 @@ impl EarlySpace {
             out.resize(out.len().max(payload_start + room / 2), 0);
         }
         self.keys.seal_packet(packet_number, &marks, out);
+        let packet = SentPacket {
+            sent_at: now,
+            size: (out.len() - marks.start) as u16,
+            ack_eliciting: false,
+            in_flight: false,
+            tokens: Tokens::new(),
+            delivery: (),
+        };
+        self.packets.on_sent(packet_number, packet);
     }
 
     fn write_header(

@@ -18,7 +18,7 @@ use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::{LocalCid, PathReason, PathSet, RemoteCid, Validation};
 use crate::rng::Rng;
-use crate::stream::{StreamLimits, Streams};
+use crate::stream::{MAX_PENDING_BLOCKS, StreamLimits, Streams};
 use crate::wire::{IssuedId, TransportParameters};
 
 impl Connection {
@@ -217,6 +217,7 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         max_ack_delay: crate::path::MAX_ACK_DELAY,
         max_datagram_frame_size: config.datagram_buffer.min(1 << 16) as u64,
         max_block_symbols: MAX_BLOCK_SYMBOLS,
+        max_pending_blocks: MAX_PENDING_BLOCKS,
         path_connection_ids: issued.to_vec(),
         ..TransportParameters::default()
     }

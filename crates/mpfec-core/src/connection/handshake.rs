@@ -599,7 +599,7 @@ impl HandshakeSpaces {
     }
 
     /// Builds the datagram that ends the connection, with every key that the peer may have.
-    pub(crate) fn write_close(&mut self, frame: &CloseFrame, rng: &mut Rng) {
+    pub(crate) fn write_close(&mut self, now: Instant, frame: &CloseFrame, rng: &mut Rng) {
         self.fan_out = FanOut::default();
         let ids = PacketIds {
             dcid: self.dcid,
@@ -611,6 +611,7 @@ impl HandshakeSpaces {
         ] {
             if let Some(space) = space {
                 space.write_close(
+                    now,
                     level,
                     &ids,
                     &self.token,

@@ -159,7 +159,9 @@ impl Connection {
             validation,
             self.config.profile.congestion,
             max_mtu,
-            self.handshake.rtt().map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
+            self.handshake
+                .rtt()
+                .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
             now,
         );
         self.paths.insert(path);
@@ -229,7 +231,12 @@ impl Connection {
             return;
         }
         loop {
-            let spare = self.paths.locals().iter().filter(|cid| !self.paths.was_opened(cid.path)).count();
+            let spare = self
+                .paths
+                .locals()
+                .iter()
+                .filter(|cid| !self.paths.was_opened(cid.path))
+                .count();
             let path = self.paths.next_local_id();
             if spare >= SPARE_CIDS || path > MAX_PATH_ID {
                 return;

@@ -143,7 +143,9 @@ impl Connection {
     }
 
     fn on_pto(&mut self, now: Instant, index: usize) {
-        let Some(path) = self.paths.at(index) else { return };
+        let Some(path) = self.paths.at(index) else {
+            return;
+        };
         if self.has_other_usable(path.id) {
             if path.is_silence_certain() {
                 return self.suspect(now, index);
@@ -156,7 +158,9 @@ impl Connection {
             }
             return;
         }
-        let Some(path) = self.paths.at_mut(index) else { return };
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         path.pto.on_timeout();
         path.probes = 2;
         path.controller.on_timeout(now, path.pto.count());

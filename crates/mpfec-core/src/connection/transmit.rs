@@ -43,7 +43,7 @@ impl Connection {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         if !self.state.is_open() {
-            return self.transmit_close(buf);
+            return self.transmit_close(now, buf);
         }
         if !self.handshake.is_confirmed() {
             if let Some(transmit) = self.handshake.poll_transmit(now, &mut self.rng, buf) {
@@ -257,7 +257,11 @@ impl Connection {
         let Some(keys) = &mut self.keys else {
             return false;
         };
-        keys.seal_packet(path.id, packet_number, &marks, buf);
+        if let Err(error) = keys.seal_packet(path.id, packet_number, &marks, buf) {
+            buf.truncate(start);
+            self.fail(now, error);
+            return false;
+        }
         let size = buf.len() - start;
         let in_flight = ack_eliciting && !matches!(purpose, Purpose::Mtu(_));
         let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());

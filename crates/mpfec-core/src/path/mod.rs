@@ -201,7 +201,9 @@ impl Path {
     pub(crate) fn silent_at(&self) -> Option<Instant> {
         let overdue = self.space.oldest_unacked()? + self.pto_base();
         let pause = (4 * self.rtt.var()).max(self.srtt() / 2).max(MIN_PAUSE);
-        let stopped = self.last_answer.map(|at| at + pause.div_f64(1.0 - self.loss.get()));
+        let stopped = self
+            .last_answer
+            .map(|at| at + pause.div_f64(1.0 - self.loss.get()));
         Some(stopped.map_or(overdue, |stopped| overdue.max(stopped)))
     }
 

@@ -108,7 +108,11 @@ impl PathSet {
 
     /// The path ID that the next connection ID is for.
     pub(crate) fn next_local_id(&self) -> u32 {
-        let known = self.local.iter().map(|cid| cid.path).chain(self.closed.last().copied());
+        let known = self
+            .local
+            .iter()
+            .map(|cid| cid.path)
+            .chain(self.closed.last().copied());
         known.max().map_or(0, |id| id + 1)
     }
 

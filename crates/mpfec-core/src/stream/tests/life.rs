@@ -162,7 +162,10 @@ fn a_stopped_stream_is_reset_by_its_writer_and_gives_the_window_back() {
     for _ in 0..10 {
         let id = net.client.open(Dir::Uni).unwrap();
         let taken = net.client.write(id, &[1; 30_000]).unwrap();
-        assert!(taken >= 17_500, "no more than an eighth of the window is still to be told");
+        assert!(
+            taken >= 17_500,
+            "no more than an eighth of the window is still to be told"
+        );
         steps(&mut net, 2);
         net.server.stop(id, 9);
         assert_eq!(net.server.read(id, 100), Err(ReadError::Closed));
