@@ -5,6 +5,7 @@ use mpfec_codec::{CodecKind, EncodingSymbolId, Progress, SourceSymbols, SymbolSi
 
 use super::MAX_SOURCE_SYMBOLS;
 use super::bitmap::Bitmap;
+use super::sender::MAX_CUTS;
 use crate::error::TransportError;
 
 /// Puts a block together again.
@@ -35,11 +36,13 @@ pub(crate) struct BlockReceiver {
     data: BytesMut,
     /// Bytes taken out so far.
     taken: usize,
-    /// What was taken out, for the decoder: whole symbols each.
+    /// What was taken out, for the decoder.
     handed: Vec<Bytes>,
     repair: Vec<(EncodingSymbolId, Bytes)>,
     /// Times that enough symbols for decoding were here and did not suffice.
     failures: u32,
+    /// Times that the peer cut it anew.
+    cuts: u8,
 }
 
 /// What a symbol did for its block.
@@ -73,6 +76,7 @@ impl BlockReceiver {
             handed: Vec::new(),
             repair: Vec::new(),
             failures: 0,
+            cuts: 0,
         }
     }
 
@@ -132,19 +136,46 @@ impl BlockReceiver {
             Some(_) => return Err(TransportError::protocol_violation("block of two lengths")),
             None => {}
         }
-        if length > u64::from(MAX_SOURCE_SYMBOLS) * self.size.bytes() as u64 {
-            return Err(TransportError::protocol_violation(
-                "block of too many symbols",
-            ));
-        }
-        if (self.reach as u64) > length || self.offset + length > self.bound {
+        let length = u32::try_from(length).map_err(|_| too_many())?;
+        let count = source_symbols(length, self.size)?;
+        if self.reach > length as usize || self.offset + u64::from(length) > self.bound {
             return Err(TransportError::protocol_violation(
                 "symbols beyond the end of their block",
             ));
         }
-        self.length = Some(length as u32);
-        self.bound = self.offset + length;
-        self.source_symbols = Some(length.div_ceil(self.size.bytes() as u64) as u32);
+        self.length = Some(length);
+        self.source_symbols = Some(count);
+        self.bound = self.offset + u64::from(length);
+        Ok(())
+    }
+
+    /// The peer has cut the block into smaller symbols: the old ones fitted into no packet any
+    /// more. What is contiguous from the start remains, the rest comes again.
+    pub(crate) fn cut(&mut self, size: SymbolSize) -> Result<(), TransportError> {
+        self.cuts += 1;
+        if self.cuts > MAX_CUTS {
+            return Err(TransportError::protocol_violation(
+                "block cut anew too often",
+            ));
+        }
+        let end = self.contiguous_bytes();
+        if end / size.bytes() > MAX_SOURCE_SYMBOLS as usize {
+            return Err(too_many());
+        }
+        self.size = size;
+        if let Some(length) = self.length {
+            self.source_symbols = Some(source_symbols(length, size)?);
+        }
+        self.data.truncate(end.saturating_sub(self.taken));
+        self.reach = end;
+        self.repair = Vec::new();
+        self.failures = 0;
+        self.contiguous = (end / size.bytes()) as u32;
+        self.count = self.contiguous;
+        self.received = Bitmap::default();
+        for esi in 0..self.contiguous {
+            self.received.insert(esi);
+        }
         Ok(())
     }
 
@@ -188,8 +219,14 @@ impl BlockReceiver {
         if esi == self.contiguous {
             self.contiguous = self.received.first_missing_from(esi + 1);
         }
-        let position = start - self.taken;
+        // Of a block that was cut anew, part of a symbol may have been taken out before.
+        let known = self.taken.saturating_sub(start).min(payload.len());
+        let position = start + known - self.taken;
+        let payload = &payload[known..];
         if position < self.data.len() {
+            let len = self.data.len().max(position + payload.len());
+            self.reserve(end);
+            self.data.resize(len, 0);
             self.data[position..position + payload.len()].copy_from_slice(payload);
         } else {
             self.reserve(end);
@@ -202,7 +239,7 @@ impl BlockReceiver {
     /// Room for bytes up to `end`: for the whole block if its length is known, as flow control
     /// allows that then; else twice as much as before.
     fn reserve(&mut self, end: usize) {
-        if end - self.taken <= self.data.capacity() {
+        if end.saturating_sub(self.taken) <= self.data.capacity() {
             return;
         }
         let wanted = match self.length {
@@ -266,16 +303,21 @@ impl BlockReceiver {
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, "symbol refused by the decoder"),
         };
-        let mut start = 0;
-        for chunk in self.handed.iter().chain([rest]) {
-            for position in (0..chunk.len()).step_by(size) {
-                let esi = ((start + position) / size) as u32;
-                if self.received.contains(esi) {
-                    let symbol = chunk.slice(position..chunk.len().min(position + size));
-                    push(EncodingSymbolId::new(esi)?, symbol);
-                }
+        let whole = if self.handed.is_empty() {
+            rest.clone()
+        } else {
+            self.handed
+                .iter()
+                .chain([rest])
+                .flatten()
+                .copied()
+                .collect()
+        };
+        for (esi, start) in (0..).zip((0..whole.len()).step_by(size)) {
+            if self.received.contains(esi) {
+                let symbol = whole.slice(start..whole.len().min(start + size));
+                push(EncodingSymbolId::new(esi)?, symbol);
             }
-            start += chunk.len();
         }
         for (esi, symbol) in &self.repair {
             push(*esi, symbol.clone());
@@ -286,13 +328,15 @@ impl BlockReceiver {
     /// Puts decoded symbols to their places.
     fn fill(&mut self, recovered: &[(u32, Bytes)]) {
         let size = self.size.bytes();
-        let length = self.length.map_or(0, |length| length as usize) - self.taken;
-        self.data.resize(length, 0);
+        let length = self.length.map_or(0, |length| length as usize);
+        self.data.resize(length - self.taken, 0);
         for (esi, symbol) in recovered {
-            let start = *esi as usize * size - self.taken;
+            let start = *esi as usize * size;
             let end = length.min(start + symbol.len());
-            if let Some(place) = self.data.get_mut(start..end) {
-                place.copy_from_slice(&symbol[..end - start]);
+            let from = start.max(self.taken);
+            let place = (end > from).then(|| &mut self.data[from - self.taken..end - self.taken]);
+            if let Some(place) = place {
+                place.copy_from_slice(&symbol[from - start..end - start]);
             }
         }
     }
@@ -304,10 +348,10 @@ impl BlockReceiver {
 
     /// Takes out what is contiguous and was not taken before.
     pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
-        let ready = self.contiguous_bytes() - self.taken;
-        if ready == 0 {
-            return None;
-        }
+        let ready = self
+            .contiguous_bytes()
+            .checked_sub(self.taken)
+            .filter(|ready| *ready > 0)?;
         let is_complete = self.is_complete();
         let chunk = if is_complete {
             std::mem::take(&mut self.data)
@@ -321,6 +365,19 @@ impl BlockReceiver {
         }
         Some(chunk)
     }
+}
+
+fn source_symbols(length: u32, size: SymbolSize) -> Result<u32, TransportError> {
+    let count = length.div_ceil(u32::from(size.value()));
+    if count > MAX_SOURCE_SYMBOLS {
+        Err(too_many())
+    } else {
+        Ok(count)
+    }
+}
+
+fn too_many() -> TransportError {
+    TransportError::protocol_violation("block of too many symbols")
 }
 
 /// Bytes for which room is made when the length of a block is unknown.
@@ -450,6 +507,39 @@ mod tests {
         );
         receiver.set_length(50).unwrap();
         assert!(receiver.set_length(49).is_err());
+    }
+
+    #[test]
+    fn a_block_that_is_cut_anew_keeps_what_was_read_and_decodes_the_rest() {
+        let block = bytes(205);
+        let mut receiver = receiver();
+        receiver.set_length(205).unwrap();
+        for index in [0, 1, 2, 3, 9, 20] {
+            receiver.insert(esi(index), &symbol(&block, index)).unwrap();
+            if index == 2 {
+                assert_eq!(receiver.take_ready().unwrap(), block[..30]);
+            }
+        }
+        let size = SymbolSize::new(7).unwrap();
+        receiver.cut(size).unwrap();
+        assert_eq!(receiver.take_ready().unwrap(), block[30..35]);
+        let mut encoder = CodecKind::RaptorQ.encoder(size);
+        for start in (0..205).step_by(7) {
+            encoder
+                .push_source(block.slice(start..205.min(start + 7)))
+                .unwrap();
+        }
+        encoder.close();
+        receiver.insert(esi(5), &block.slice(35..42)).unwrap();
+        assert_eq!(receiver.take_ready().unwrap(), block[35..42]);
+        let decoded = (30..70).any(|index| {
+            receiver
+                .insert(esi(index), &repair(&mut *encoder, index))
+                .unwrap()
+                == Insertion::Decoded
+        });
+        assert!(decoded);
+        assert_eq!(receiver.take_ready().unwrap(), block[42..]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use mpfec_sched::{BlockView, SymbolKind};
 use crate::component::FrameWriter;
 use crate::id::StreamId;
 use crate::recovery::Token;
-use crate::wire::frame::SymbolHeader;
+use crate::wire::frame::{PADDING, SymbolHeader};
 
 /// Where a block belongs and how it is cut.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,12 @@ pub(crate) struct BlockSender {
     lost: VecDeque<u32>,
     encoder: Option<Box<dyn BlockEncoder>>,
     fin: Option<Fin>,
+    /// How often it was cut anew after symbols had left; what becomes of those no longer matters.
+    cuts: u8,
+    /// Before it was last cut anew: source bytes that had left, and whether the peer could
+    /// have had all of it.
+    left_before: usize,
+    was_decodable: bool,
 }
 
 /// Symbols that tell the peer that the stream ends here.
@@ -115,6 +121,9 @@ impl BlockSender {
             lost: VecDeque::new(),
             encoder: None,
             fin: None,
+            cuts: 0,
+            left_before: 0,
+            was_decodable: false,
         }
     }
 
@@ -129,13 +138,21 @@ impl BlockSender {
 
     /// What has left so far.
     pub(crate) fn sent(&self) -> Sent {
-        let source_bytes = self
-            .len()
-            .min(self.next_source as usize * self.origin.symbol_size.bytes());
         Sent {
-            source_bytes: source_bytes as u64,
+            source_bytes: self.left().max(self.left_before) as u64,
             repairs: self.repairs,
         }
+    }
+
+    /// Source bytes that have left as the block is cut now.
+    fn left(&self) -> usize {
+        let size = self.origin.symbol_size.bytes();
+        self.len().min(self.next_source as usize * size)
+    }
+
+    /// Whether no symbol of it has left.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.next_source == 0
     }
 
     /// Whether the peer may need further symbols, whatever is on the way.
@@ -187,23 +204,29 @@ impl BlockSender {
         view.unsent > 0
     }
 
-    /// Cuts the block anew if no symbol of it ever left and that keeps it within
-    /// `max_symbols`.
-    pub(crate) fn set_symbol_size(
-        &mut self,
-        size: SymbolSize,
-        max_symbols: u32,
-        view: &mut BlockView,
-    ) {
-        let len = self.len();
-        if self.next_source > 0 || len.div_ceil(size.bytes()) > max_symbols as usize {
+    /// Cuts the block into smaller symbols, at most `max_symbols`: those it has fit into no
+    /// packet any more. If any of them left, everything has to be sent again.
+    pub(crate) fn cut(&mut self, size: SymbolSize, max_symbols: u32, view: &mut BlockView) {
+        let count = self.len().div_ceil(size.bytes());
+        if size >= self.origin.symbol_size || count > max_symbols as usize || self.cuts == MAX_CUTS
+        {
             return;
         }
+        self.was_decodable = self.may_be_decoded(view);
+        self.left_before = self.left_before.max(self.left());
+        self.cuts += u8::from(!self.is_untouched());
         self.origin.symbol_size = size;
-        let count = len.div_ceil(size.bytes());
         self.fates.clear();
-        view.source_symbols = 0;
-        view.unsent = 0;
+        self.lost.clear();
+        self.encoder = None;
+        self.fin = self.fin.map(|_| Fin {
+            source_from: 0,
+            repair_from: 0,
+        });
+        (self.next_source, self.repairs) = (0, 0);
+        (self.held, self.source_held, self.extra) = (0, 0, 0);
+        (view.source_symbols, view.unsent, view.held) = (0, 0, 0);
+        view.in_flight = Default::default();
         self.grow(count as u32, view);
     }
 
@@ -278,11 +301,14 @@ impl BlockSender {
             // Its turn has come before more data did: waiting would only delay what is there.
             let header = self.header(esi, self.symbol(esi).len());
             let block_length = Some(self.len() as u32);
-            SymbolHeader {
+            if !(SymbolHeader {
                 block_length,
                 ..header
+            })
+            .fits(writer.room())
+            {
+                return None;
             }
-            .fitting(writer.room())?;
             self.close(view);
         }
         self.write_copy(esi, writer)?;
@@ -313,14 +339,17 @@ impl BlockSender {
         }
         let esi = EncodingSymbolId::new(view.source_symbols + self.repairs)?;
         let size = self.origin.symbol_size.bytes();
-        let header = self.header(esi.value(), size).fitting(writer.room())?;
+        let header = self.header(esi.value(), size);
+        if !header.fits(writer.room()) {
+            return None;
+        }
         if self.encoder.is_none() {
             self.encoder = self.build_encoder();
         }
         let encoder = self.encoder.as_mut()?;
+        let start = writer.buf().len();
+        header.write(writer)?;
         let out = writer.buf();
-        let start = out.len();
-        header.encode(out);
         if let Err(error) = encoder.encode(esi, out) {
             out.truncate(start);
             tracing::debug!(%error, "no repair symbol");
@@ -348,10 +377,8 @@ impl BlockSender {
 
     fn write_copy(&self, esi: u32, writer: &mut FrameWriter<'_>) -> Option<()> {
         let payload = self.symbol(esi);
-        let header = self.header(esi, payload.len()).fitting(writer.room())?;
-        let out = writer.buf();
-        header.encode(out);
-        out.extend_from_slice(payload);
+        self.header(esi, payload.len()).write(writer)?;
+        writer.buf().extend_from_slice(payload);
         writer.wrote(Some(self.token(esi)));
         Some(())
     }
@@ -391,8 +418,13 @@ impl BlockSender {
         Token::Symbol {
             stream: self.origin.stream,
             sbn: self.origin.sbn,
-            esi,
+            esi: esi | u32::from(self.cuts) << ESI_BITS,
         }
+    }
+
+    /// The symbol that a token names, unless the block was cut anew since it left.
+    fn symbol_of(&self, token: u32) -> Option<u32> {
+        (token >> ESI_BITS == u32::from(self.cuts)).then_some(token & ((1 << ESI_BITS) - 1))
     }
 
     fn build_encoder(&self) -> Option<Box<dyn BlockEncoder>> {
@@ -412,14 +444,20 @@ impl BlockSender {
         Some(encoder)
     }
 
-    /// A symbol arrived. `was_lost`: it had been declared lost before.
+    /// A symbol arrived, named as in its token. `was_lost`: it had been declared lost before.
     pub(crate) fn on_acked(
         &mut self,
-        esi: u32,
+        token: u32,
         slot: usize,
         was_lost: bool,
         view: &mut BlockView,
     ) -> Arrival {
+        let Some(esi) = self.symbol_of(token) else {
+            return Arrival {
+                complete: false,
+                fin: false,
+            };
+        };
         let is_source = esi < view.source_symbols;
         let fin = self.fin.is_some_and(|fin| {
             if is_source {
@@ -456,8 +494,11 @@ impl BlockSender {
         }
     }
 
-    /// A symbol was declared lost.
-    pub(crate) fn on_lost(&mut self, esi: u32, slot: usize, view: &mut BlockView) {
+    /// A symbol was declared lost, named as in its token.
+    pub(crate) fn on_lost(&mut self, token: u32, slot: usize, view: &mut BlockView) {
+        let Some(esi) = self.symbol_of(token) else {
+            return;
+        };
         view.lost_once = view.lost_once.saturating_add(1);
         if esi >= view.source_symbols || self.is_repeated(view) {
             leave(view, slot);
@@ -482,7 +523,8 @@ impl BlockSender {
 
     /// Whether so many symbols left that the peer could have decoded the block.
     pub(crate) fn may_be_decoded(&self, view: &BlockView) -> bool {
-        view.closed && self.next_source + self.repairs >= view.source_symbols
+        self.was_decodable
+            || (view.closed && self.next_source + self.repairs >= view.source_symbols)
     }
 
     /// Whether it is one symbol and stays so: every copy is on the way by itself.
@@ -516,18 +558,33 @@ impl Source {
 }
 
 impl SymbolHeader {
-    /// The header with which the symbol fits into `room` bytes: without its length only if it
-    /// fills them, as nothing may follow then.
-    fn fitting(mut self, room: usize) -> Option<Self> {
-        self.with_length = false;
-        if self.size() + self.payload_len == room {
-            return Some(self);
+    /// Appends the header if it and the payload fit. Without its length if that would not fit
+    /// as well: then padding goes in front of it, as nothing may follow it.
+    fn write(mut self, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let room = writer.room();
+        if self.size() + self.payload_len > room {
+            self.with_length = false;
+            let padding = room.checked_sub(self.size() + self.payload_len)?;
+            let out = writer.buf();
+            out.resize(out.len() + padding, PADDING);
         }
-        self.with_length = true;
-        (self.size() + self.payload_len <= room).then_some(self)
+        self.encode(writer.buf());
+        Some(())
+    }
+
+    /// Whether [`write`](Self::write) would find room.
+    fn fits(mut self, room: usize) -> bool {
+        self.with_length = false;
+        self.size() + self.payload_len <= room
     }
 }
 
 fn leave(view: &mut BlockView, slot: usize) {
     view.in_flight[slot] = view.in_flight[slot].saturating_sub(1);
 }
+
+/// Tokens name a symbol by its ESI, which has 24 bits, and by how often the block had been
+/// cut anew.
+const ESI_BITS: u32 = 24;
+/// Times that a block with symbols under way is cut anew at most; the peer counts as well.
+pub(super) const MAX_CUTS: u8 = 8;

@@ -32,11 +32,16 @@ impl Streams {
     /// A frame that left on the path of `slot` was declared lost.
     pub(crate) fn on_lost(&mut self, _now: Instant, token: &Token, slot: usize) {
         if let Token::Symbol { stream, sbn, esi } = *token {
-            let block = self.send.get(&stream).and_then(|stream| stream.slot(sbn));
-            if let Some(block) = block {
-                self.sending
-                    .queue
-                    .with(block, |block, view| block.on_lost(esi, slot, view));
+            let Some(block) = self.send.get(&stream).and_then(|stream| stream.slot(sbn)) else {
+                return;
+            };
+            let is_stuck = self.sending.queue.with(block, |block, view| {
+                block.on_lost(esi, slot, view);
+                !view.closed && view.unsent == 0
+            });
+            if is_stuck {
+                // Repair needs K, and more data may be long in coming.
+                self.flush(stream);
             }
         } else if let Some(control) = Control::of(token) {
             self.pending.insert(control);
@@ -111,7 +116,7 @@ impl Streams {
             SendState::Reset { .. } => return Ok(()),
             SendState::Ending { .. } => {
                 let stream = self.send.get(&id);
-                if !stream.is_some_and(|stream| stream.has_sent_all(&self.sending)) {
+                if !stream.is_some_and(|stream| stream.may_be_complete(&self.sending)) {
                     return Err(TransportError::protocol_violation(
                         "delivery of data that were not sent",
                     ));

@@ -52,8 +52,8 @@ pub(crate) struct Streams {
     /// Initial limits that the peer set on streams, and the window of each that it opens.
     peer: StreamLimits,
     stream_window: u64,
-    /// K_max of ours.
-    max_block_symbols: u16,
+    /// No block has larger symbols.
+    largest_symbol: SymbolSize,
     /// Streams whose last block takes more bytes.
     open_blocks: BTreeSet<StreamId>,
     writers: BlockedWriters,
@@ -95,6 +95,7 @@ impl Streams {
                 codec: config.profile.codec,
                 symbol_size: FIRST_SYMBOL_SIZE,
                 max_symbols: u32::from(config.max_block_symbols).clamp(1, MAX_SOURCE_SYMBOLS),
+                peer_max_symbols: 1,
                 buffer: config.send_buffer,
                 live_blocks: 0,
                 max_blocks: 1,
@@ -110,7 +111,7 @@ impl Streams {
             },
             peer: StreamLimits::default(),
             stream_window: config.stream_window,
-            max_block_symbols: config.max_block_symbols,
+            largest_symbol: FIRST_SYMBOL_SIZE,
             open_blocks: BTreeSet::new(),
             writers: BlockedWriters::default(),
             pending: Pending::default(),
@@ -123,8 +124,9 @@ impl Streams {
     pub(crate) fn set_peer_limits(&mut self, limits: &StreamLimits) {
         self.peer = *limits;
         self.sending.credit.raise(limits.max_data);
-        self.sending.max_symbols =
-            u32::from(self.max_block_symbols.min(limits.max_block_symbols).max(1));
+        let max_symbols = u32::from(limits.max_block_symbols).clamp(1, MAX_SOURCE_SYMBOLS);
+        self.sending.max_symbols = self.sending.max_symbols.min(max_symbols);
+        self.sending.peer_max_symbols = max_symbols;
         self.sending.max_blocks = limits.max_pending_blocks.max(1) as usize;
         self.raise_streams(Dir::Bi, limits.streams_bidi);
         self.raise_streams(Dir::Uni, limits.streams_uni);
@@ -138,10 +140,28 @@ impl Streams {
         };
         let is_smaller = size < self.sending.symbol_size;
         self.sending.symbol_size = size;
+        self.largest_symbol = self.largest_symbol.max(size);
         if is_smaller {
-            for stream in self.send.values() {
-                stream.recut(&mut self.sending);
-            }
+            self.cut_blocks(SymbolSize::MAX);
+        }
+    }
+
+    /// No path carries symbols of more than `bytes` any more: blocks of larger ones are cut
+    /// anew and sent again.
+    pub(crate) fn limit_symbol_size(&mut self, bytes: u16) {
+        let Some(size) = SymbolSize::new(u32::from(bytes)) else {
+            return;
+        };
+        if size < self.largest_symbol {
+            self.sending.symbol_size = self.sending.symbol_size.min(size);
+            self.cut_blocks(size);
+            self.largest_symbol = size;
+        }
+    }
+
+    fn cut_blocks(&mut self, largest: SymbolSize) {
+        for stream in self.send.values() {
+            stream.cut_blocks(largest, &mut self.sending);
         }
     }
 

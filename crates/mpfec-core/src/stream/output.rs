@@ -105,24 +105,34 @@ impl Streams {
     ) -> Option<()> {
         let slot = self.sending.queue.slot_at(index)?;
         let room = writer.room();
-        let (was_sent, unsent, sent, closed) = self.sending.queue.send(slot, |block, view| {
-            let (was_sent, unsent, sent) = (view.first_sent.is_some(), view.unsent, block.sent());
-            let was_closed = view.closed;
-            write(block, view, writer)?;
-            let closed = (!was_closed && view.closed).then_some(block.origin().stream);
-            Some((
-                was_sent,
-                unsent - view.unsent,
-                block.sent().since(&sent),
-                closed,
-            ))
-        })?;
+        let (id, was_sent, unsent, sent, closed) =
+            self.sending.queue.send(slot, |block, view| {
+                let (was_sent, unsent, sent) =
+                    (view.first_sent.is_some(), view.unsent, block.sent());
+                let was_closed = view.closed;
+                write(block, view, writer)?;
+                // Of an open block that waits for data, nothing could be repaired.
+                let is_stuck = !view.closed && view.unsent == 0 && view.deficit() > 0;
+                let closed = (!was_closed && view.closed, is_stuck);
+                let sent = block.sent().since(&sent);
+                Some((
+                    block.origin().stream,
+                    was_sent,
+                    unsent - view.unsent,
+                    sent,
+                    closed,
+                ))
+            })?;
         debug_assert!(writer.room() < room);
-        if let Some(id) = closed {
-            self.open_blocks.remove(&id);
-            if let Some(stream) = self.send.get_mut(&id) {
-                stream.on_block_closed();
+        match closed {
+            (true, _) => {
+                self.open_blocks.remove(&id);
+                if let Some(stream) = self.send.get_mut(&id) {
+                    stream.on_block_closed();
+                }
             }
+            (false, true) => self.flush(id),
+            (false, false) => {}
         }
         self.stats.blocks_sent += u64::from(!was_sent);
         self.stats.sent_source_symbols += u64::from(unsent);

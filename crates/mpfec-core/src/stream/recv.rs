@@ -114,8 +114,15 @@ impl RecvStream {
             // The block was completed by what its neighbours told.
             return Ok(Effect::Redundant);
         };
-        if block.offset() != symbol.offset || block.symbol_size() != size {
-            return Err(TransportError::protocol_violation("block of two shapes"));
+        if block.offset() != symbol.offset {
+            return Err(TransportError::protocol_violation("block of two places"));
+        }
+        if block.symbol_size() < size {
+            // It left before the peer cut the block anew.
+            return Ok(Effect::Redundant);
+        }
+        if block.symbol_size() > size && !block.is_complete() {
+            block.cut(size)?;
         }
         match (symbol.block_length, block.length()) {
             (Some(length), None) => block.set_length(u64::from(length))?,

@@ -17,8 +17,9 @@ pub(super) struct Shared {
     pub(super) codec: CodecKind,
     /// T of new blocks.
     pub(super) symbol_size: SymbolSize,
-    /// Source symbols in a block at most.
+    /// Source symbols in a block at most, as configured and as the peer allows.
     pub(super) max_symbols: u32,
+    pub(super) peer_max_symbols: u32,
     /// Bytes that blocks may hold.
     pub(super) buffer: u64,
     /// Numbers of blocks from the first that the peer may lack on, over all streams, and how
@@ -81,6 +82,13 @@ impl Shared {
         }
     }
 
+    /// Source symbols in a block at most: so few that there would not be too many if the block
+    /// had to be cut anew for a path of the smallest size.
+    fn max_symbols_of(&self, size: SymbolSize) -> u32 {
+        let least = self.peer_max_symbols as usize * SMALLEST_SYMBOL / size.bytes();
+        self.max_symbols.min(least as u32).max(1)
+    }
+
     fn room(&self, credit: &SendCredit) -> u64 {
         let buffer = self.buffer.saturating_sub(self.queue.buffered());
         buffer.min(credit.left()).min(self.credit.left())
@@ -122,7 +130,7 @@ impl SendStream {
             let Some(slot) = self.open_block(id, shared) else {
                 break;
             };
-            let max_symbols = shared.max_symbols;
+            let max_symbols = shared.max_symbols_of(shared.queue.get(slot).0.origin().symbol_size);
             let (bytes, is_full) = shared.queue.with(slot, |block, view| {
                 let bytes = block.append(&data[taken..], max_symbols, view);
                 (bytes, block.is_full(max_symbols))
@@ -270,14 +278,13 @@ impl SendStream {
         self.blocks.is_empty()
     }
 
-    /// Whether every source symbol has left at least once.
-    pub(super) fn has_sent_all(&self, shared: &Shared) -> bool {
+    /// Whether so much has left that the peer could have everything.
+    pub(super) fn may_be_complete(&self, shared: &Shared) -> bool {
         !self.is_open
-            && self
-                .blocks
-                .iter()
-                .flatten()
-                .all(|slot| shared.queue.get(*slot).1.unsent == 0)
+            && self.blocks.iter().flatten().all(|slot| {
+                let (block, view) = shared.queue.get(*slot);
+                block.may_be_decoded(view)
+            })
     }
 
     /// Data go first from now on, or after others.
@@ -288,13 +295,20 @@ impl SendStream {
         }
     }
 
-    /// Cuts blocks of which nothing left yet into symbols of the size for new blocks.
-    pub(super) fn recut(&self, shared: &mut Shared) {
-        let (size, max_symbols) = (shared.symbol_size, shared.max_symbols);
+    /// Cuts blocks anew whose symbols are larger than `largest`, and those of which nothing
+    /// left yet if their symbols are larger than those of new blocks.
+    pub(super) fn cut_blocks(&self, largest: SymbolSize, shared: &mut Shared) {
+        let (size, max_symbols) = (shared.symbol_size.min(largest), shared.peer_max_symbols);
         for slot in self.blocks.iter().flatten() {
-            shared.queue.with(*slot, |block, view| {
-                block.set_symbol_size(size, max_symbols, view)
-            });
+            let block = shared.queue.get(*slot).0;
+            if block.is_untouched() || block.origin().symbol_size > largest {
+                shared
+                    .queue
+                    .with(*slot, |block, view| block.cut(size, max_symbols, view));
+            }
         }
     }
 }
+
+/// Bytes of a symbol for which every path has room.
+const SMALLEST_SYMBOL: usize = 1000;

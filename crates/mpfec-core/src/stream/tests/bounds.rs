@@ -107,29 +107,37 @@ fn a_writer_never_has_more_blocks_under_way_than_the_peer_keeps() {
     assert!(net.client.write(id, b"x").is_ok());
 }
 
-#[test]
-fn a_symbol_is_never_split_nor_written_where_it_does_not_fit() {
+/// A packet of at most `room` bytes with a symbol of 500 bytes, if it fits.
+fn symbol_within(room: usize) -> Option<Vec<u8>> {
     let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
-    net.client.set_symbol_size(1000);
     let id = net.client.open(Dir::Uni).unwrap();
     net.client.write(id, &[1; 500]).unwrap();
-    for room in 0..600 {
-        let mut payload = Vec::new();
-        let mut writer = FrameWriter::new(&mut payload, room);
-        let wrote =
-            net.client
-                .write_symbol(now(), 0, mpfec_sched::SymbolKind::Source, 0, &mut writer);
+    let mut payload = Vec::new();
+    let mut writer = FrameWriter::new(&mut payload, room);
+    let source = mpfec_sched::SymbolKind::Source;
+    net.client.write_symbol(now(), 0, source, 0, &mut writer)?;
+    Some(payload)
+}
+
+#[test]
+fn a_symbol_is_written_wherever_it_fits_and_nowhere_else() {
+    let least = (0..600)
+        .find(|room| symbol_within(*room).is_some())
+        .unwrap();
+    assert_eq!(
+        least,
+        500 + 8,
+        "type, stream, SBN, offset, T (2), ESI and length (2), no payload length"
+    );
+    for room in least..least + 5 {
+        let payload = symbol_within(room).expect("what fits into less fits");
         assert!(payload.len() <= room);
-        if wrote.is_some() {
-            assert_eq!(payload.len(), room, "the first that fits needs no length");
-            let frames: Vec<_> = Frames::new(payload.into()).collect();
-            assert!(
-                matches!(&frames[..], [Ok(Frame::Symbol(symbol))] if symbol.payload.len() == 500)
-            );
-            return;
-        }
+        let frames: Vec<_> = Frames::new(payload.into()).map(Result::unwrap).collect();
+        assert!(
+            matches!(frames.last(), Some(Frame::Symbol(symbol)) if symbol.payload.len() == 500),
+            "{room}"
+        );
     }
-    panic!("500 bytes fit into 600");
 }
 
 #[test]

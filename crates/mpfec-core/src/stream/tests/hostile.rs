@@ -167,7 +167,7 @@ fn blocks_that_do_not_lie_end_to_end_are_refused() {
                 symbol(id, 0, 0, 1, Some(399)),
             ],
         ),
-        ("two starts", vec![open(id, 1, 300, 0), open(id, 1, 400, 0)]),
+        ("two places", vec![open(id, 1, 300, 0), open(id, 1, 400, 0)]),
         (
             "no room for the blocks between",
             vec![open(id, 0, 0, 2), open(id, 3, 301, 0)],
@@ -186,14 +186,19 @@ fn blocks_that_do_not_lie_end_to_end_are_refused() {
     for (case, frames) in cases {
         assert_eq!(refused(&mut server(), frames), violation, "{case}");
     }
-    let mut other_size = open(id, 0, 0, 1);
-    if let Frame::Symbol(symbol) = &mut other_size {
-        symbol.symbol_size = 50;
-        symbol.payload.truncate(50);
-    }
+    let smaller = |size: u16| {
+        let mut frame = open(id, 0, 0, 1);
+        if let Frame::Symbol(symbol) = &mut frame {
+            symbol.symbol_size = size;
+            symbol.payload.truncate(size.into());
+        }
+        frame
+    };
+    let frames = (80..=100).rev().map(smaller);
     assert_eq!(
-        refused(&mut server(), [open(id, 0, 0, 0), other_size]),
-        violation
+        refused(&mut server(), frames.take(10)),
+        violation,
+        "cut anew nine times"
     );
 }
 

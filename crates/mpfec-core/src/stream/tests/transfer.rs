@@ -17,6 +17,9 @@ fn run(net: &mut Net, flows: &mut [Flow], sizes: &[u16]) {
             net.client.set_symbol_size(size);
             net.server.set_symbol_size(size);
         }
+        if step % 29 == 28 && step < 90 && !sizes.is_empty() {
+            net.client.limit_symbol_size(sizes[step / 29 % sizes.len()]);
+        }
         for flow in flows.iter_mut() {
             flow.work(net);
         }
@@ -95,6 +98,35 @@ fn uncoded_every_lost_symbol_is_sent_again_and_no_more() {
         net.client.stats().resent_symbols as f64 / net.client.stats().sent_source_symbols as f64;
     assert!((0.05..0.15).contains(&share), "{share}");
     assert_eq!(net.server.stats().redundant_symbols, 0);
+}
+
+#[test]
+fn blocks_under_way_are_cut_anew_when_no_path_carries_their_symbols_any_more() {
+    for codec in CodecKind::ALL {
+        let faults = Faults {
+            loss: 5,
+            reordering: 20,
+            ..Faults::default()
+        };
+        let mut net = Net::new(&config(codec), faults, 5);
+        net.client.set_symbol_size(1350);
+        let mut flows = [uni(&mut net, Side::Client, 1 << 20)];
+        for room in [1400, 1300, 1200] {
+            net.room = room;
+            net.client.limit_symbol_size(room as u16 - 50);
+            net.client.set_symbol_size(room as u16 - 50);
+            for _ in 0..6 {
+                flows[0].work(&mut net);
+                net.step();
+            }
+        }
+        run(&mut net, &mut flows, &[]);
+        assert_eq!(
+            net.client.stats().sent_stream_bytes,
+            1 << 20,
+            "each byte counts once"
+        );
+    }
 }
 
 #[test]
