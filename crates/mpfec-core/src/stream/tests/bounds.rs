@@ -126,7 +126,7 @@ fn a_symbol_is_written_wherever_it_fits_and_nowhere_else() {
         .unwrap();
     assert_eq!(
         least,
-        500 + 8,
+        500 + 9,
         "type, stream, SBN, offset, T (2), ESI and length (2), no payload length"
     );
     for room in least..least + 5 {

@@ -1,6 +1,6 @@
 //! Two `Streams` and a network between them, without packets' protection, paths or time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
