@@ -44,3 +44,8 @@ pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};
 pub use mpfec_codec::CodecKind;
 pub use mpfec_congestion::ControllerKind;
 pub use mpfec_sched::SchedulerKind;
+
+/// The example in the README, which must compile and run.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
