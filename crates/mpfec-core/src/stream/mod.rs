@@ -12,6 +12,7 @@ mod feedback;
 mod flow;
 mod input;
 mod output;
+mod ready;
 mod recv;
 mod send;
 #[cfg(test)]

@@ -1,0 +1,88 @@
+use mpfec_codec::{CodecKind, SymbolSize};
+use proptest::prelude::*;
+
+use super::*;
+use crate::block::Origin;
+use crate::id::{Dir, Side, StreamId};
+
+fn block(stream: u64, sbn: u64) -> BlockSender {
+    BlockSender::new(Origin {
+        stream: StreamId::new(Side::Client, Dir::Uni, stream),
+        sbn,
+        offset: 0,
+        symbol_size: SymbolSize::new(10).unwrap(),
+        codec: CodecKind::RaptorQ,
+    })
+}
+
+fn names(queue: &SendQueue) -> Vec<(u64, u64)> {
+    (0..queue.views().len())
+        .map(|index| {
+            let (block, _) = queue.get(queue.slot_at(index).unwrap());
+            (block.origin().stream.index(), block.origin().sbn)
+        })
+        .collect()
+}
+
+#[test]
+fn a_stream_that_comes_late_takes_turns_with_one_that_has_much_queued() {
+    let mut queue = SendQueue::default();
+    let (mut a, mut b) = (0, 0);
+    let mut first = Vec::new();
+    for sbn in 0..4 {
+        let (slot, next) = queue.insert(block(0, sbn), 0, a);
+        a = next;
+        first.push(slot);
+    }
+    queue.send(first[1], |_, _| ());
+    for sbn in 0..2 {
+        (_, b) = queue.insert(block(1, sbn), 0, b);
+    }
+    assert_eq!(
+        names(&queue),
+        [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3)]
+    );
+}
+
+#[test]
+fn urgent_streams_go_first_from_the_moment_they_are_urgent() {
+    let mut queue = SendQueue::default();
+    let (low, _) = queue.insert(block(0, 0), 0, 0);
+    queue.insert(block(1, 0), 1, 0);
+    assert_eq!(names(&queue), [(1, 0), (0, 0)]);
+    queue.set_priority(low, 2);
+    assert_eq!(names(&queue), [(0, 0), (1, 0)]);
+}
+
+proptest! {
+    #[test]
+    fn every_block_stays_with_its_view(steps in prop::collection::vec((0_u8..4, 0_usize..64, -2_i32..3), 1..400)) {
+        let mut queue = SendQueue::default();
+        let mut live: Vec<(Slot, u32)> = Vec::new();
+        let mut count = 0;
+        for (step, pick, priority) in steps {
+            match step {
+                0 | 1 => {
+                    let (slot, _) = queue.insert(block(u64::from(count), 0), priority, 0);
+                    queue.with(slot, |_, view| view.lost_once = count);
+                    live.push((slot, count));
+                    count += 1;
+                }
+                2 if !live.is_empty() => {
+                    let (slot, _) = live.remove(pick % live.len());
+                    queue.remove(slot);
+                }
+                3 if !live.is_empty() => queue.set_priority(live[pick % live.len()].0, priority),
+                _ => {}
+            }
+            prop_assert_eq!(queue.views().len(), live.len());
+            for (slot, number) in &live {
+                let (block, view) = queue.get(*slot);
+                prop_assert_eq!(block.origin().stream.index(), u64::from(*number));
+                prop_assert_eq!(view.lost_once, *number);
+            }
+            let keys: Vec<Key> = queue.order[queue.first..].iter().map(|slot| queue.entry(*slot).key).collect();
+            prop_assert!(keys.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Symbols of a block as frames.
+
+use std::time::Instant;
+
+use mpfec_codec::{BlockEncoder, EncodingSymbolId};
+use mpfec_sched::{BlockView, SymbolKind};
+
+use super::{BlockSender, ESI_BITS, Fate, Origin, Source, leave};
+use crate::component::FrameWriter;
+use crate::recovery::Token;
+use crate::wire::frame::{PADDING, SymbolHeader};
+
+impl BlockSender {
+    /// Appends the next symbol of a kind. `None` if there is none or it does not fit.
+    pub(crate) fn write(
+        &mut self,
+        now: Instant,
+        kind: SymbolKind,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        match kind {
+            SymbolKind::Source => self.write_source(slot, writer, view)?,
+            SymbolKind::Repair => self.write_repair(slot, writer, view)?,
+        }
+        view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
+        view.first_sent.get_or_insert(now);
+        Some(())
+    }
+
+    /// Appends a symbol that is of use whatever else arrives: for when a path is to answer.
+    pub(crate) fn write_probe(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        if view.unsent > 0 {
+            return self.write(now, SymbolKind::Source, slot, writer, view);
+        }
+        if self
+            .write(now, SymbolKind::Repair, slot, writer, view)
+            .is_some()
+        {
+            return Some(());
+        }
+        // No code, or the block is still open: one more copy of what is on its way.
+        let esi = self
+            .fates
+            .iter()
+            .position(|fate| matches!(fate, Fate::InFlight(_)))?;
+        self.write_copy(esi as u32, writer)?;
+        if let Fate::InFlight(before) = self.fates[esi] {
+            leave(view, usize::from(before));
+        }
+        self.fates[esi] = Fate::InFlight(slot as u8);
+        view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
+        Some(())
+    }
+
+    fn write_source(
+        &mut self,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        if view.unsent == 0 {
+            return None;
+        }
+        let esi = self.next_source;
+        let is_short = (esi as usize + 1) * self.origin.symbol_size.bytes() > self.len();
+        if is_short && !view.closed {
+            // Its turn has come before more data did: waiting would only delay what is there.
+            let header = self.header(esi, self.symbol(esi).len());
+            let block_length = Some(self.len() as u32);
+            if !(SymbolHeader {
+                block_length,
+                ..header
+            })
+            .fits(writer.room())
+            {
+                return None;
+            }
+            self.close(view);
+        }
+        self.write_copy(esi, writer)?;
+        self.fates[esi as usize] = Fate::InFlight(slot as u8);
+        self.next_source += 1;
+        view.unsent -= 1;
+        Some(())
+    }
+
+    fn write_repair(
+        &mut self,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        if self.is_repeated(view) {
+            // The only symbol is as good as any repair symbol, and shorter.
+            if self.next_source == 0 {
+                return None;
+            }
+            return self.write_copy(0, writer);
+        }
+        if !self.origin.codec.has_repair() {
+            return self.write_lost(slot, writer);
+        }
+        if !view.closed {
+            return None;
+        }
+        let esi = EncodingSymbolId::new(view.source_symbols + self.repairs)?;
+        let size = self.origin.symbol_size.bytes();
+        let header = self.header(esi.value(), size);
+        if !header.fits(writer.room()) {
+            return None;
+        }
+        if self.encoder.is_none() {
+            self.encoder = self.build_encoder();
+        }
+        let encoder = self.encoder.as_mut()?;
+        let start = writer.buf().len();
+        header.write(writer)?;
+        let out = writer.buf();
+        if let Err(error) = encoder.encode(esi, out) {
+            out.truncate(start);
+            tracing::debug!(%error, "no repair symbol");
+            return None;
+        }
+        writer.wrote(Some(self.token(esi.value())));
+        self.repairs += 1;
+        Some(())
+    }
+
+    /// Without a code: a lost source symbol again.
+    fn write_lost(&mut self, slot: usize, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let esi = loop {
+            let esi = *self.lost.front()?;
+            if self.fates[esi as usize] == Fate::Lost {
+                break esi;
+            }
+            self.lost.pop_front();
+        };
+        self.write_copy(esi, writer)?;
+        self.fates[esi as usize] = Fate::InFlight(slot as u8);
+        self.lost.pop_front();
+        Some(())
+    }
+
+    fn write_copy(&self, esi: u32, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let payload = self.symbol(esi);
+        self.header(esi, payload.len()).write(writer)?;
+        writer.buf().extend_from_slice(payload);
+        writer.wrote(Some(self.token(esi)));
+        Some(())
+    }
+
+    fn symbol(&self, esi: u32) -> &[u8] {
+        let size = self.origin.symbol_size.bytes();
+        let bytes = self.source.as_slice();
+        let start = esi as usize * size;
+        &bytes[start..bytes.len().min(start + size)]
+    }
+
+    fn header(&self, esi: u32, payload_len: usize) -> SymbolHeader {
+        let Origin {
+            stream,
+            sbn,
+            offset,
+            symbol_size,
+            ..
+        } = self.origin;
+        SymbolHeader {
+            stream,
+            sbn,
+            offset,
+            symbol_size: symbol_size.value(),
+            esi,
+            block_length: match &self.source {
+                Source::Open(_) => None,
+                Source::Closed(bytes) => Some(bytes.len() as u32),
+            },
+            fin: self.fin.is_some(),
+            payload_len,
+            with_length: true,
+        }
+    }
+
+    fn token(&self, esi: u32) -> Token {
+        Token::Symbol {
+            stream: self.origin.stream,
+            sbn: self.origin.sbn,
+            esi: esi | u32::from(self.cuts) << ESI_BITS,
+        }
+    }
+
+    fn build_encoder(&self) -> Option<Box<dyn BlockEncoder>> {
+        let Source::Closed(bytes) = &self.source else {
+            return None;
+        };
+        let size = self.origin.symbol_size.bytes();
+        let mut encoder = self.origin.codec.encoder(self.origin.symbol_size);
+        for start in (0..bytes.len()).step_by(size) {
+            let symbol = bytes.slice(start..bytes.len().min(start + size));
+            if let Err(error) = encoder.push_source(symbol) {
+                tracing::debug!(%error, "block refused by its encoder");
+                return None;
+            }
+        }
+        encoder.close();
+        Some(encoder)
+    }
+}
+
+impl SymbolHeader {
+    /// Appends the header if it and the payload fit. Without its length if that would not fit
+    /// as well: then padding goes in front of it, as nothing may follow it.
+    fn write(mut self, writer: &mut FrameWriter<'_>) -> Option<()> {
+        let room = writer.room();
+        if self.size() + self.payload_len > room {
+            self.with_length = false;
+            let padding = room.checked_sub(self.size() + self.payload_len)?;
+            let out = writer.buf();
+            out.resize(out.len() + padding, PADDING);
+        }
+        self.encode(writer.buf());
+        Some(())
+    }
+
+    /// Whether [`write`](Self::write) would find room.
+    fn fits(mut self, room: usize) -> bool {
+        self.with_length = false;
+        self.size() + self.payload_len <= room
+    }
+}
