@@ -70,12 +70,12 @@ impl Pending {
     /// blocks: an honest one never has more blocks than [`MAX_FRAMES`] waiting for them, so the
     /// oldest gives way to a new one.
     pub(super) fn insert(&mut self, control: Control) {
-        if self.frames.len() >= MAX_FRAMES && matches!(control, Control::BlockAck { .. }) {
-            if let Some(oldest) = self.frames.first().copied() {
-                if matches!(oldest, Control::BlockAck { .. }) {
-                    self.frames.remove(&oldest);
-                }
-            }
+        let is_block_ack = |control: &Control| matches!(control, Control::BlockAck { .. });
+        if self.frames.len() >= MAX_FRAMES
+            && is_block_ack(&control)
+            && self.frames.first().is_some_and(is_block_ack)
+        {
+            self.frames.pop_first();
         }
         self.frames.insert(control);
     }

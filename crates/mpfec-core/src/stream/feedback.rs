@@ -74,12 +74,12 @@ impl Streams {
 
     /// The peer knows where a stream ends.
     fn on_fin_known(&mut self, id: StreamId) {
-        if let Some(stream) = self.send.get_mut(&id) {
-            if let SendState::Ending { known } = &mut stream.state {
-                *known = true;
-                self.pending.remove(Control::StreamFin { stream: id });
-                self.finish_if_complete(id);
-            }
+        if let Some(stream) = self.send.get_mut(&id)
+            && let SendState::Ending { known } = &mut stream.state
+        {
+            *known = true;
+            self.pending.remove(Control::StreamFin { stream: id });
+            self.finish_if_complete(id);
         }
     }
 

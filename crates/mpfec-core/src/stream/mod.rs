@@ -352,11 +352,12 @@ impl Streams {
 
     /// Tells the reader of a stream, once, that a read would not be blocked.
     fn wake_reader(&mut self, id: StreamId) {
-        if let Some(stream) = self.recv.get_mut(&id) {
-            if stream.notify && stream.is_readable() {
-                stream.notify = false;
-                self.events.push_back(StreamEvent::Readable { stream: id });
-            }
+        if let Some(stream) = self.recv.get_mut(&id)
+            && stream.notify
+            && stream.is_readable()
+        {
+            stream.notify = false;
+            self.events.push_back(StreamEvent::Readable { stream: id });
         }
     }
 

@@ -188,10 +188,10 @@ impl RecvStream {
                 return Ok(None);
             }
         }
-        if self.ready.is_empty() {
-            if let Some(chunk) = self.head.as_mut().and_then(BlockReceiver::take_ready) {
-                self.ready.push(chunk);
-            }
+        if self.ready.is_empty()
+            && let Some(chunk) = self.head.as_mut().and_then(BlockReceiver::take_ready)
+        {
+            self.ready.push(chunk);
         }
         let Some(chunk) = self.ready.take(max) else {
             if self.final_size == Some(self.credit.consumed()) {

@@ -260,10 +260,10 @@ impl SendStream {
             self.first_sbn += 1;
             shared.live_blocks -= 1;
         }
-        if index == 0 {
-            if let Some(Some(head)) = self.blocks.front() {
-                shared.queue.with(*head, |_, view| view.head = true);
-            }
+        if index == 0
+            && let Some(Some(head)) = self.blocks.front()
+        {
+            shared.queue.with(*head, |_, view| view.head = true);
         }
         if was_last {
             let before = self.blocks.iter().take(index).rev().find_map(|slot| *slot);
