@@ -253,9 +253,17 @@ impl Connection {
         payload: Bytes,
     ) -> Result<(), TransportError> {
         let now = arrival.now;
-        if !self.handshake.is_authenticated() && !self.authenticate(now, &payload)? {
-            // Not acknowledged either: the client repeats it together with its proof.
-            return Ok(());
+        if !self.handshake.is_authenticated() {
+            match self.authenticate(now, &payload) {
+                Ok(true) => {}
+                // Not acknowledged either: the client repeats it together with its proof.
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    // So that there is a path on which to say why it is over.
+                    self.accept_path(now, id, arrival.tuple);
+                    return Err(error);
+                }
+            }
         }
         if self.paths.position(id).is_none() && !self.accept_path(now, id, arrival.tuple) {
             return Ok(());

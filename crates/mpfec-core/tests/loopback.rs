@@ -1,0 +1,167 @@
+//! Real sockets on loopback: the tokio layer from handshake to close.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mpfec_core::net::{Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths};
+use mpfec_core::{ClientConfig, ClientTls, CloseReason, Rng, Secret, ServerConfig, ServerTls};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+/// A server on loopback and what a client needs to connect to it.
+struct Server {
+    endpoint: Endpoint,
+    client: ClientConfig,
+}
+
+impl Server {
+    fn start(addresses: usize) -> Self {
+        let mut rng = Rng::system();
+        let tls = ServerTls::self_signed(&mut rng);
+        let secret = Secret::generate(&mut rng);
+        let client = ClientConfig::new(ClientTls::pinned(tls.fingerprint())).with_secret(secret);
+        let any = vec!["127.0.0.1:0".parse().unwrap(); addresses];
+        let endpoint = Endpoint::server(ServerConfig::new(tls).with_secret(secret), &any).unwrap();
+        Self { endpoint, client }
+    }
+
+    fn connect(&self, endpoint: &Endpoint) -> Connecting {
+        endpoint.connect(self.client.clone(), self.endpoint.local_addrs())
+    }
+
+    async fn accept(&self) -> Connection {
+        within(self.endpoint.accept()).await.unwrap().await.unwrap()
+    }
+}
+
+/// Nothing on loopback takes this long unless it hangs.
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), future).await.expect("it does not hang")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_carries_its_bytes_both_ways_and_delivery_is_confirmed() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+
+    let echo = tokio::spawn(async move {
+        let (mut send, mut recv) = accepted.accept_bi().await.unwrap();
+        tokio::io::copy(&mut recv, &mut send).await.unwrap();
+        send.finish().unwrap();
+        send.delivered().await.unwrap();
+        accepted
+    });
+    let data: Vec<u8> = (0..5_000_000u32).map(|index| (index % 251) as u8).collect();
+    let (mut send, mut recv) = connection.open_bi().await.unwrap();
+    let sent = data.clone();
+    let writing = tokio::spawn(async move {
+        send.write_all(&sent).await.unwrap();
+        send.finish().unwrap();
+        send.delivered().await.unwrap();
+    });
+    let received = within(recv.read_to_end(data.len())).await.unwrap();
+    assert!(received == data, "the echo is what was sent");
+    within(writing).await.unwrap();
+    let accepted = within(echo).await.unwrap();
+
+    connection.close(7, "done");
+    let reason = within(accepted.closed()).await;
+    assert_eq!(reason, CloseReason::ApplicationClosed { code: 7, reason: "done".to_owned() });
+    within(client.wait_idle()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_addresses_of_a_server_make_three_paths_that_all_carry_data() {
+    let server = Server::start(3);
+    let client = Endpoint::client().unwrap();
+    let pairs = server.endpoint.local_addrs().iter().map(|remote| (LocalAddress::Any, *remote)).collect();
+    let connecting = client.connect_over(server.client.clone(), Paths::Exactly(pairs), &[]);
+    let (connection, accepted) = tokio::join!(within(connecting), server.accept());
+    let connection = connection.unwrap();
+
+    let reading = tokio::spawn(async move {
+        let mut recv = accepted.accept_uni().await.unwrap();
+        let mut total = 0;
+        while let Some(chunk) = recv.read_chunk(usize::MAX).await.unwrap() {
+            total += chunk.len();
+        }
+        total
+    });
+    let mut send = connection.open_uni().await.unwrap();
+    let chunk = vec![3; 1 << 20];
+    let mut written = 0;
+    // Until every path has carried data, however fast one of them alone would be.
+    while written < 64 || connection.paths().iter().filter(|path| path.delivered_bytes > 100_000).count() < 3 {
+        if timeout(Duration::from_secs(5), send.write_all(&chunk)).await.is_err() { panic!("{:#?}", connection.stats()); }
+        written += 1;
+        assert!(written < 2000, "some path carries nothing: {:#?}", connection.paths());
+    }
+    send.finish().unwrap();
+    within(send.delivered()).await.unwrap();
+    assert_eq!(within(reading).await.unwrap(), written << 20);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_with_the_wrong_secret_is_told_so() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let config = server.client.clone().with_secret(Secret::generate(&mut Rng::system()));
+    let connecting = client.connect(config, server.endpoint.local_addrs());
+    let outcome = match within(connecting).await {
+        Ok(connection) => within(connection.closed()).await,
+        Err(ConnectingError::Closed(reason)) => reason,
+        Err(other) => panic!("{other}"),
+    };
+    assert!(outcome.is_authentication(), "{outcome}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_another_certificate_is_not_trusted() {
+    let (server, other) = (Server::start(1), Server::start(1));
+    let client = Endpoint::client().unwrap();
+    let outcome = within(client.connect(other.client.clone(), server.endpoint.local_addrs())).await;
+    let Err(ConnectingError::Closed(reason)) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.is_authentication(), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_arrive_whole() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+    for size in [1, 100, connection.max_datagram_size().unwrap()] {
+        within(connection.send_datagram(vec![size as u8; size].into())).await.unwrap();
+        assert_eq!(within(accepted.read_datagram()).await.unwrap(), vec![size as u8; size]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_stops_is_noticed_by_the_writer() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let mut send = connection.unwrap().open_uni().await.unwrap();
+    send.write_all(b"hello").await.unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    let mut start = [0; 5];
+    within(recv.read_exact(&mut start)).await.unwrap();
+    recv.stop(42);
+    assert_eq!(within(send.stopped()).await.unwrap(), Some(42));
+    assert!(within(send.write_all(&[0; 100])).await.is_err());
+    let _ = send.shutdown().await;
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_not_a_hang_for_those_who_give_up() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let remote: SocketAddr = silent.local_addr().unwrap();
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let connecting = client.connect(server.client.clone(), &[remote]);
+    assert_eq!(connecting.routes().len(), 1);
+    assert!(timeout(Duration::from_millis(300), connecting).await.is_err());
+    within(client.wait_idle()).await;
+}
