@@ -32,6 +32,11 @@ impl<'a> FrameWriter<'a> {
         }
     }
 
+    /// A writer of its own for the next `room` bytes of the same packet.
+    pub(crate) fn within(&mut self, room: usize) -> FrameWriter<'_> {
+        FrameWriter::new(self.buf, room)
+    }
+
     /// Bytes that still fit.
     pub(crate) fn room(&self) -> usize {
         self.end.saturating_sub(self.buf.len())

@@ -36,7 +36,9 @@ impl Server {
 
 /// Nothing on loopback takes this long unless it hangs.
 async fn within<T>(future: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), future).await.expect("it does not hang")
+    timeout(Duration::from_secs(20), future)
+        .await
+        .expect("it does not hang")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +70,13 @@ async fn a_stream_carries_its_bytes_both_ways_and_delivery_is_confirmed() {
 
     connection.close(7, "done");
     let reason = within(accepted.closed()).await;
-    assert_eq!(reason, CloseReason::ApplicationClosed { code: 7, reason: "done".to_owned() });
+    assert_eq!(
+        reason,
+        CloseReason::ApplicationClosed {
+            code: 7,
+            reason: "done".to_owned()
+        }
+    );
     within(client.wait_idle()).await;
 }
 
@@ -76,7 +84,12 @@ async fn a_stream_carries_its_bytes_both_ways_and_delivery_is_confirmed() {
 async fn three_addresses_of_a_server_make_three_paths_that_all_carry_data() {
     let server = Server::start(3);
     let client = Endpoint::client().unwrap();
-    let pairs = server.endpoint.local_addrs().iter().map(|remote| (LocalAddress::Any, *remote)).collect();
+    let pairs = server
+        .endpoint
+        .local_addrs()
+        .iter()
+        .map(|remote| (LocalAddress::Any, *remote))
+        .collect();
     let connecting = client.connect_over(server.client.clone(), Paths::Exactly(pairs), &[]);
     let (connection, accepted) = tokio::join!(within(connecting), server.accept());
     let connection = connection.unwrap();
@@ -93,10 +106,26 @@ async fn three_addresses_of_a_server_make_three_paths_that_all_carry_data() {
     let chunk = vec![3; 1 << 20];
     let mut written = 0;
     // Until every path has carried data, however fast one of them alone would be.
-    while written < 64 || connection.paths().iter().filter(|path| path.delivered_bytes > 100_000).count() < 3 {
-        if timeout(Duration::from_secs(5), send.write_all(&chunk)).await.is_err() { panic!("{:#?}", connection.stats()); }
+    while written < 64
+        || connection
+            .paths()
+            .iter()
+            .filter(|path| path.delivered_bytes > 100_000)
+            .count()
+            < 3
+    {
+        if timeout(Duration::from_secs(5), send.write_all(&chunk))
+            .await
+            .is_err()
+        {
+            panic!("{:#?}", connection.stats());
+        }
         written += 1;
-        assert!(written < 2000, "some path carries nothing: {:#?}", connection.paths());
+        assert!(
+            written < 2000,
+            "some path carries nothing: {:#?}",
+            connection.paths()
+        );
     }
     send.finish().unwrap();
     within(send.delivered()).await.unwrap();
@@ -107,7 +136,10 @@ async fn three_addresses_of_a_server_make_three_paths_that_all_carry_data() {
 async fn a_client_with_the_wrong_secret_is_told_so() {
     let server = Server::start(1);
     let client = Endpoint::client().unwrap();
-    let config = server.client.clone().with_secret(Secret::generate(&mut Rng::system()));
+    let config = server
+        .client
+        .clone()
+        .with_secret(Secret::generate(&mut Rng::system()));
     let connecting = client.connect(config, server.endpoint.local_addrs());
     let outcome = match within(connecting).await {
         Ok(connection) => within(connection.closed()).await,
@@ -122,7 +154,9 @@ async fn a_server_with_another_certificate_is_not_trusted() {
     let (server, other) = (Server::start(1), Server::start(1));
     let client = Endpoint::client().unwrap();
     let outcome = within(client.connect(other.client.clone(), server.endpoint.local_addrs())).await;
-    let Err(ConnectingError::Closed(reason)) = outcome else { panic!("{outcome:?}") };
+    let Err(ConnectingError::Closed(reason)) = outcome else {
+        panic!("{outcome:?}")
+    };
     assert!(reason.is_authentication(), "{reason}");
 }
 
@@ -133,8 +167,13 @@ async fn messages_arrive_whole() {
     let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
     let connection = connection.unwrap();
     for size in [1, 100, connection.max_datagram_size().unwrap()] {
-        within(connection.send_datagram(vec![size as u8; size].into())).await.unwrap();
-        assert_eq!(within(accepted.read_datagram()).await.unwrap(), vec![size as u8; size]);
+        within(connection.send_datagram(vec![size as u8; size].into()))
+            .await
+            .unwrap();
+        assert_eq!(
+            within(accepted.read_datagram()).await.unwrap(),
+            vec![size as u8; size]
+        );
     }
 }
 
@@ -162,6 +201,10 @@ async fn nobody_at_the_address_is_not_a_hang_for_those_who_give_up() {
     let client = Endpoint::client().unwrap();
     let connecting = client.connect(server.client.clone(), &[remote]);
     assert_eq!(connecting.routes().len(), 1);
-    assert!(timeout(Duration::from_millis(300), connecting).await.is_err());
+    assert!(
+        timeout(Duration::from_millis(300), connecting)
+            .await
+            .is_err()
+    );
     within(client.wait_idle()).await;
 }

@@ -52,9 +52,21 @@ impl Connection {
         if let Some(mac) = self.control.authenticate {
             writer.push(&Frame::Authenticate(Authenticate { mac }), None);
         }
+        // The last word on streams, for example that everything was read.
+        let control_room = writer.room().saturating_sub(CLOSE_ROOM);
+        let mut control = writer.within(control_room);
+        if self.handshake.is_usable() {
+            self.streams.write_control(&mut control);
+        }
+        let (tokens, _) = control.finish();
         let room = writer.room();
         writer.push(&frame.to_wire(false, room), None);
         writer.pad_to(4);
+        // Nobody acknowledges it: the next closing packet says it again.
+        let slot = self.paths.at(index)?.slot;
+        for token in &tokens {
+            self.streams.on_lost(now, token, slot);
+        }
         let path = self.paths.at_mut(index)?;
         let keys = self.keys.as_mut()?;
         if keys
@@ -103,5 +115,7 @@ impl CloseFrame {
     }
 }
 
+/// For the closing frame and its reason.
+const CLOSE_ROOM: usize = 300;
 /// First byte, connection ID and the longest packet number.
 const HEADER_ROOM: usize = 1 + 8 + 4;

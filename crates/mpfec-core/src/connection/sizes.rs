@@ -6,18 +6,20 @@ use crate::wire::TAG_LEN;
 
 impl Connection {
     /// Symbols of new blocks must fit every open path that is known to work, with room for
-    /// what else every packet carries now.
+    /// what else every packet carries now; those of blocks under way must fit at least one.
     pub(super) fn update_symbol_size(&mut self) {
-        let mtu = self
-            .paths
-            .iter()
-            .filter(|path| path.validation.is_validated())
-            .map(|path| path.mtu.current())
-            .min()
-            .unwrap_or(MIN_MTU);
-        self.streams.set_symbol_size(
-            mtu - HEADER_ROOM - TAG_LEN as u16 - SYMBOL_HEADER_ROOM - self.proof_size(),
-        );
+        let room = HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size();
+        let sizes = || {
+            let usable = self
+                .paths
+                .iter()
+                .filter(|path| path.validation.is_validated());
+            usable.map(|path| path.mtu.current() - room)
+        };
+        let smallest = sizes().min().unwrap_or(MIN_MTU - room);
+        let largest = sizes().max().unwrap_or(smallest);
+        self.streams.set_symbol_size(smallest);
+        self.streams.limit_symbol_size(largest);
     }
 
     /// The largest message that fits into a packet now, if the peer takes any.

@@ -514,7 +514,8 @@ fn view<'a>(
         has_repair: codec.has_repair(),
         version: streams.version(),
         writer_blocked: streams.writer_blocked(),
-        window_closed: streams.window_closed(),
+        // What is in a block has its credit already; only then does the window hold it back.
+        window_closed: streams.window_closed() && !streams.has_unsent(),
     }
 }
 
