@@ -502,9 +502,10 @@ impl HandshakeSpaces {
         self.fan_out.next = self.fan_out.next.min(self.routes.len());
     }
 
-    /// When a packet of the handshake counts as lost or must be probed for.
+    /// When a packet of the handshake counts as lost or must be probed for: not while nothing
+    /// may be sent, because all routes are gone or at their limit (RFC 9002 §6.2.2.1).
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        if self.confirmed {
+        if self.confirmed || !self.may_send() {
             return None;
         }
         let spaces = || [&self.initial, &self.handshake].into_iter().flatten();

@@ -52,12 +52,18 @@ impl Connection {
             self.keys.as_ref().and_then(|keys| keys.next_timeout()),
             Timer::OldKeys,
         );
+        // Acknowledgements wait until there is a path that may carry them.
+        let carries_acks = self.paths.iter().any(|path| path.validation.is_validated());
         for path in self.paths.iter() {
-            next.add(path.received.ack_timer(), Timer::AckDelay(path.id));
+            let ack = path.received.ack_timer().filter(|_| carries_acks);
+            next.add(ack, Timer::AckDelay(path.id));
             next.add(path.space.loss_time(), Timer::Loss(path.id));
             next.add(self.pto_deadline(path), Timer::Pto(path.id));
-            next.add(path.liveness.next_probe(), Timer::Probe(path.id));
-            next.add(path.validation.next_timeout(), Timer::Validation(path.id));
+            let probe = path.liveness.next_probe();
+            let probe = probe.filter(|_| path.validation.is_validated());
+            next.add(probe, Timer::Probe(path.id));
+            let validation = path.validation.next_timeout(self.may_challenge(path));
+            next.add(validation, Timer::Validation(path.id));
         }
         for (at, path) in self.pacing_deadlines() {
             next.add(Some(at), Timer::Pacing(path));

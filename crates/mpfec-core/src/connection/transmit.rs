@@ -117,7 +117,7 @@ impl Connection {
             } else {
                 batch.segment_size
             };
-            if self.side == Side::Server && !path.validation.may_send(buf.len() - start + room) {
+            if !self.is_within_amplification(path, buf.len() - start + room) {
                 break;
             }
             let before = buf.len();
@@ -154,6 +154,16 @@ impl Connection {
             size,
             segment_size: (batch.segments > 1).then_some(batch.segment_size),
         })
+    }
+
+    /// Whether a challenge would not be held back for the sake of whoever really has the address.
+    pub(super) fn may_challenge(&self, path: &Path) -> bool {
+        self.is_within_amplification(path, path.mtu.current().into())
+    }
+
+    /// RFC 9000 §8.1. A client knows that it asked and is not limited.
+    fn is_within_amplification(&self, path: &Path, bytes: usize) -> bool {
+        self.side == Side::Client || path.validation.may_send(bytes)
     }
 
     fn purpose(&self, now: Instant, index: usize, segments: usize) -> Purpose {

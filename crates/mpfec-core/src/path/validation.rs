@@ -139,10 +139,11 @@ impl Validation {
             || matches!(self.state, State::Challenging { next, .. } if now >= next)
     }
 
-    /// When to look again.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    /// When to look again. Unless a challenge `may_leave`, only time to give up matters.
+    pub(crate) fn next_timeout(&self, may_leave: bool) -> Option<Instant> {
         match self.state {
-            State::Challenging { next, give_up, .. } => Some(next.min(give_up)),
+            State::Challenging { next, give_up, .. } if may_leave => Some(next.min(give_up)),
+            State::Challenging { give_up, .. } => Some(give_up),
             _ => None,
         }
     }
