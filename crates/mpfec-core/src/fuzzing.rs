@@ -2,6 +2,8 @@
 //! for applications: it changes whenever those parts do.
 
 mod crypto;
+mod operations;
+mod scene;
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use crate::wire::header::{self, LongHeader, Marks, Protected, ShortHeader};
 use crate::wire::{ConnectionId, TAG_LEN, TransportParameters, packet_number};
 
 pub use self::crypto::{Link, ticket};
+pub use self::operations::connection;
 
 /// Reads the headers of all packets in a datagram as if there were no protection, writes
 /// them again, and reads the same. Returns how many there are.

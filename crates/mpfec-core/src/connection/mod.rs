@@ -11,6 +11,8 @@ mod dispatch;
 mod early;
 mod establish;
 mod event;
+#[cfg(any(test, feature = "fuzzing"))]
+mod forge;
 mod handshake;
 mod open;
 mod receive;

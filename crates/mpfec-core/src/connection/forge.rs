@@ -1,0 +1,47 @@
+//! Packets that no honest end sends: authentic, with any payload. Only fuzz targets and tests
+//! have this, to reach what lies behind the protection.
+
+use std::time::Instant;
+
+use super::Connection;
+use crate::address::FourTuple;
+use crate::component::Tokens;
+use crate::recovery::SentPacket;
+
+impl Connection {
+    /// Appends a 1-RTT packet with `payload` for the path at `index`, counted from the first one
+    /// and beginning again behind the last. It takes the next packet number, and counts as sent.
+    /// Returns where it goes; `None` without keys or paths.
+    pub(crate) fn forge(
+        &mut self,
+        now: Instant,
+        index: usize,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<FourTuple> {
+        let index = index.checked_rem(self.paths.len())?;
+        let start = out.len();
+        let (marks, packet_number) = self.write_header(index, out)?;
+        out.extend_from_slice(payload);
+        // Header protection samples 16 bytes from 4 behind the packet number.
+        out.resize(out.len().max(marks.payload_at + 4), 0);
+        let path = self.paths.at_mut(index)?;
+        self.keys
+            .as_mut()?
+            .seal_packet(path.id, packet_number, &marks, out)
+            .ok()?;
+        let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
+        path.space.on_sent(
+            packet_number,
+            SentPacket {
+                sent_at: now,
+                size: (out.len() - start) as u16,
+                ack_eliciting: true,
+                in_flight: false,
+                tokens: Tokens::new(),
+                delivery,
+            },
+        );
+        Some(path.tuple)
+    }
+}
