@@ -14,8 +14,10 @@ use super::clock;
 use super::driver::Command;
 use super::endpoint::Started;
 use super::route::{LocalAddress, Route};
-use super::shared::{ConnectionShared, ConnectionState, index};
+use super::shared::{ConnectionShared, ConnectionState, index, lock};
+use super::sockets::LocalSocket;
 use super::stream::{RecvStream, SendStream};
+use crate::address::SocketId;
 use crate::connection::{CloseReason, ConnectionStats, PathEvent, PathStats, SendDatagramError};
 use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
@@ -200,6 +202,12 @@ impl Connection {
     #[must_use]
     pub fn paths(&self) -> Vec<PathStats> {
         self.stats().paths
+    }
+
+    /// What the socket of a path is: `PathStats` and `PathEvent` name it by its number.
+    #[must_use]
+    pub fn local_socket(&self, socket: SocketId) -> Option<LocalSocket> {
+        lock(&self.guard.0.endpoint.sockets).get(&socket).cloned()
     }
 
     /// Opens a path from `local` to `remote`; a path event tells when it is up or why not.

@@ -84,10 +84,11 @@ impl Driver {
         sockets: Vec<UdpSocket>,
         shared: Arc<EndpointShared>,
     ) -> Self {
+        let sockets = Sockets::new(sockets, Arc::clone(&shared));
         Self {
             shared,
             endpoint: Endpoint::new(clock::now(), config, Rng::system()),
-            sockets: Sockets::new(sockets),
+            sockets,
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),

@@ -22,5 +22,6 @@ pub use self::endpoint::Endpoint;
 pub use self::interface::{Interface, WhyNot, interfaces, usable_interfaces};
 pub use self::interface_kind::InterfaceKind;
 pub use self::route::{LocalAddress, Paths};
+pub use self::sockets::LocalSocket;
 pub use self::stream::{ReadError, RecvStream, SendStream, WriteError};
 pub use self::watch::{InterfaceChange, InterfaceWatch};

@@ -1,7 +1,7 @@
 //! What the driver and the handles of an application share: connections behind locks, and
 //! ways to wake each other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -9,12 +9,14 @@ use std::task::Waker;
 use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 
+use crate::address::SocketId;
 use crate::connection::{CloseReason, Connection, Event, PathEvent};
 use crate::endpoint::ConnectionHandle;
 use crate::id::{Dir, StreamId};
 use crate::stream::StreamEvent;
 
 use super::driver::Command;
+use super::sockets::LocalSocket;
 
 /// Locks, whatever happened to another thread that held the lock: the state machine is
 /// consistent between any two calls.
@@ -36,6 +38,8 @@ pub(super) struct EndpointShared {
     /// Connections that are not forgotten yet.
     pub(super) alive: Mutex<usize>,
     pub(super) stopped: AtomicBool,
+    /// Every socket that ever was: paths that are gone had one, too.
+    pub(super) sockets: Mutex<BTreeMap<SocketId, LocalSocket>>,
 }
 
 impl EndpointShared {

@@ -3,12 +3,14 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::driver::bind_address;
 use super::interface::interfaces;
 use super::recv_buffers::RecvBuffers;
 use super::route::LocalAddress;
+use super::shared::{EndpointShared, lock};
 use super::socket::{Sent, UdpSocket};
 use crate::address::{Datagram, FourTuple, SocketId, Transmit};
 
@@ -17,6 +19,17 @@ use crate::address::{Datagram, FourTuple, SocketId, Transmit};
 pub(super) struct Sockets {
     bound: Vec<Bound>,
     next_id: u32,
+    /// Where handles look up what a socket is.
+    shared: Arc<EndpointShared>,
+}
+
+/// What a socket of an endpoint is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalSocket {
+    /// What it is bound to; the address may be unspecified.
+    pub address: SocketAddr,
+    /// What it was made for; `None` for those that a server listens on.
+    pub made_for: Option<LocalAddress>,
 }
 
 #[derive(Debug)]
@@ -31,10 +44,11 @@ struct Bound {
 }
 
 impl Sockets {
-    pub(super) fn new(sockets: Vec<UdpSocket>) -> Self {
+    pub(super) fn new(sockets: Vec<UdpSocket>, shared: Arc<EndpointShared>) -> Self {
         let mut all = Self {
             bound: Vec::new(),
             next_id: 0,
+            shared,
         };
         for socket in sockets {
             all.add(socket, None);
@@ -46,6 +60,8 @@ impl Sockets {
         let id = SocketId(self.next_id);
         self.next_id += 1;
         let is_ipv4 = socket.local_addr().is_ipv4();
+        let known = LocalSocket { address: socket.local_addr(), made_for: local.clone() };
+        lock(&self.shared.sockets).insert(id, known);
         self.bound.push(Bound {
             id,
             socket,
