@@ -1,3 +1,229 @@
-//! The `mpfec` command.
+//! The `mpfec` command: files over every link at once, and measurements.
 
-fn main() {}
+mod args;
+mod client;
+mod clock;
+mod close;
+mod context;
+mod demo;
+mod engine;
+mod error;
+mod exit;
+mod frame;
+mod monitor;
+mod names;
+mod output;
+mod paths;
+mod perf;
+mod report;
+mod service;
+mod transfer;
+mod units;
+mod usage;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Command, Global};
+use crate::close::CloseCode;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
+    trace(&cli.global);
+    let context = Context::new(
+        Output::new(cli.global.json, cli.global.quiet),
+        cli.global.expert.clone(),
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(until_stopped(&context, cli.command));
+            // Whoever still waits for a disk or a terminal is not waited for.
+            runtime.shutdown_timeout(PATIENCE);
+            result
+        }
+        Err(error) => Err(CliError::other("cannot start the runtime", error)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            context.output.error(&error);
+            error.exit.into()
+        }
+    }
+}
+
+/// Runs a command until it ends or a signal ends it; then peers are told.
+async fn until_stopped(context: &Context, command: Command) -> Result<(), CliError> {
+    let mut running = tokio::spawn(run(context.clone(), command));
+    tokio::select! {
+        ended = &mut running => ended.unwrap_or_else(|error| Err(CliError::other("the command failed", error))),
+        () = stop_signal() => {
+            context.output.end_progress();
+            context.close_all(CloseCode::Interrupted, "").await;
+            running.abort();
+            // What it held is given back; that it was stopped is known.
+            let _ = tokio::time::timeout(PATIENCE, running).await;
+            Err(CliError::new(Exit::Interrupted, "interrupted", "run the same command again"))
+        }
+    }
+}
+
+async fn run(context: Context, command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Demo(args) => demo::run(context, args).await,
+        Command::Send(args) => transfer::send(context, args).await,
+        Command::Recv(args) => transfer::recv(context, args).await,
+        Command::Perf(command) => perf::run(context, command).await,
+        Command::Paths => paths::run(context).await,
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "mpfec", &mut script);
+            context.output.raw(&script);
+            Ok(())
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(|error| CliError::other("cannot write the manual page", error))?;
+            context.output.raw(&page);
+            Ok(())
+        }
+    }
+}
+
+/// Ctrl-C, or the system's wish that the program ends.
+#[cfg(unix)]
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        };
+    };
+    tokio::select! {
+        () = terminate => {}
+        () = interrupt() => {}
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+async fn stop_signal() {
+    interrupt().await;
+}
+
+async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // No such signals here: the system ends the program as it likes.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A wrong command line in two lines; help and version as they are.
+fn misused(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        // Nobody reads it: nothing to be done about that.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let error = usage_error(error);
+    let wants_json = std::env::args_os().any(|word| word == "--json");
+    Output::new(wants_json, false).error(&error);
+    error.exit.into()
+}
+
+fn usage_error(error: &clap::Error) -> CliError {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| {
+        let lines: Vec<&str> = paragraph
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines.join(" ")
+    });
+    let what = paragraphs.next().unwrap_or_default();
+    let what = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command",
+        _ => what.strip_prefix("error: ").unwrap_or(&what),
+    };
+    let rest: Vec<String> = paragraphs.collect();
+    let find = |start: &str| {
+        rest.iter()
+            .find_map(|paragraph| paragraph.strip_prefix(start))
+    };
+    let hint = match (find("tip: "), find("Usage: ")) {
+        (Some(tip), _) => tip.to_owned(),
+        (None, Some(usage)) => format!("usage: {usage}; more with --help"),
+        (None, None) => "see mpfec --help".to_owned(),
+    };
+    CliError::usage(what, hint)
+}
+
+fn trace(global: &Global) {
+    let level = match global.verbose {
+        0 => return,
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = tracing_subscriber::EnvFilter::new(format!(
+        "warn,mpfec_core={level},mpfec_sim={level},mpfec={level}"
+    ));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // A second subscriber is impossible here: this runs once.
+    let _ = subscriber.try_init();
+}
+
+/// Threads for tasks; each endpoint is one task.
+const WORKERS: usize = 2;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_command_line_is_explained_in_two_lines() {
+        let cases: [&[&str]; 5] = [
+            &["mpfec", "--frobnicate"],
+            &["mpfec"],
+            &["mpfec", "send"],
+            &["mpfec", "demo", "--size", "big"],
+            &["mpfec", "snd"],
+        ];
+        for words in cases {
+            let error = usage_error(&Cli::try_parse_from(words).unwrap_err());
+            assert_eq!(error.exit, Exit::Usage);
+            assert!(
+                !error.what.is_empty() && !error.what.contains('\n'),
+                "{words:?}: {error:?}"
+            );
+            assert!(
+                !error.hint.is_empty() && !error.hint.contains('\n'),
+                "{words:?}: {error:?}"
+            );
+        }
+    }
+}

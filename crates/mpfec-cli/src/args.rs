@@ -1,0 +1,290 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mpfec_core::net::LocalAddress;
+use mpfec_core::{CodecKind, ControllerKind, Profile, SchedulerKind};
+
+use crate::units::{parse_rate, parse_size, parse_time};
+
+/// Files over every link at once: multipath, fountain-coded, encrypted.
+#[derive(Debug, Parser)]
+#[command(name = "mpfec", version, propagate_version = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// What can be said with every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print one JSON object per line on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print nothing but errors and results
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Trace what happens on standard error; -vv for more
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) expert: Expert,
+}
+
+/// What nobody needs to set.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "For experts")]
+pub(crate) struct Expert {
+    /// Codec, scheduler and congestion control by one name: auto, fmtcp, mptcp, uncoded, lia-diff
+    #[arg(
+        long,
+        global = true,
+        value_name = "P",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) profile: Profile,
+    /// raptorq or uncoded, instead of the profile's
+    #[arg(long, global = true)]
+    pub(crate) codec: Option<CodecKind>,
+    /// earliest-arrival, fmtcp or lowest-rtt, instead of the profile's
+    #[arg(long, global = true)]
+    pub(crate) scheduler: Option<SchedulerKind>,
+    /// newreno, lia, lia-diff or delay, instead of the profile's
+    #[arg(long, global = true)]
+    pub(crate) congestion: Option<ControllerKind>,
+    /// Repair symbols as needed, or none: then lost symbols are sent again
+    #[arg(long, global = true)]
+    pub(crate) redundancy: Option<Redundancy>,
+    /// Source symbols in a block at most, 1 to 1024
+    #[arg(long, global = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) block_symbols: Option<u16>,
+    /// Bytes that may wait at this end to be read
+    #[arg(long, global = true, value_name = "BYTES", value_parser = parse_size)]
+    pub(crate) recv_buffer: Option<u64>,
+    /// Repeat the faults of emulated links
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How much repair is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Redundancy {
+    /// As much as the measured loss asks for.
+    Auto,
+    /// None at all.
+    None,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch a file cross three bad links at once, on this machine, without root
+    Demo(DemoArgs),
+    /// Send files, directories or standard input to a receiver
+    Send(SendArgs),
+    /// Receive files; prints the ticket that the sender needs
+    Recv(RecvArgs),
+    /// Measure throughput and delay
+    #[command(subcommand)]
+    Perf(PerfCommand),
+    /// Show which interfaces would be used, and why the others are not
+    Paths,
+    /// Print a completion script for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page in roff
+    Man,
+}
+
+/// `mpfec demo`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// How much to transfer; the links' rates are scaled so that it takes about 20 seconds
+    #[arg(long, default_value = "64MiB", value_parser = parse_size)]
+    pub(crate) size: u64,
+    /// Keep the received file under this name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// `mpfec recv`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RecvArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Where to save
+    #[arg(long, default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// End after one transfer, with its exit code
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Do not ask before a transfer
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// Where a server listens, and what its ticket is like.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ListenArgs {
+    /// Listen on this address instead of on all; may be repeated; port 0 takes any
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// Also write the ticket to this file, readable by this user only
+    #[arg(long, value_name = "F")]
+    pub(crate) ticket_file: Option<PathBuf>,
+    /// Take no new connections after this time; the ticket says so
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) expires: Option<Duration>,
+}
+
+/// `mpfec send`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SendArgs {
+    /// What `mpfec recv` printed, and what to send: files, directories, - for standard input
+    #[arg(value_name = "TICKET> <FILE|DIR|-", required = true)]
+    pub(crate) words: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// What standard input is called at the receiver
+    #[arg(long, default_value = "stdin")]
+    pub(crate) name: String,
+}
+
+/// Which peer, and how to get there.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PeerArgs {
+    /// Read the ticket from this file
+    #[arg(long, value_name = "F")]
+    pub(crate) ticket_file: Option<PathBuf>,
+    /// Use this interface or local address only; may be repeated
+    #[arg(long, value_name = "IFACE|IP")]
+    pub(crate) path: Vec<LocalAddress>,
+}
+
+/// `mpfec perf`
+#[derive(Debug, Subcommand)]
+pub(crate) enum PerfCommand {
+    /// Answer measurements; prints the ticket that the client needs
+    Server(PerfServerArgs),
+    /// Measure towards a server
+    Client(PerfClientArgs),
+    /// Measure in one process over emulated links, without root
+    Local(PerfLocalArgs),
+}
+
+/// `mpfec perf server`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PerfServerArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// End after one measurement
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+/// `mpfec perf client`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PerfClientArgs {
+    /// What `mpfec perf server` printed
+    #[arg(value_name = "TICKET")]
+    pub(crate) ticket: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+}
+
+/// `mpfec perf local`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PerfLocalArgs {
+    /// A built-in set-up, a TOML file, `none` for loopback itself, or `list`
+    #[arg(long, value_name = "NAME|FILE", default_value = "none")]
+    pub(crate) links: String,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+}
+
+/// What is transferred.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    /// How long to measure after the warm-up [default: 10]
+    #[arg(long, value_name = "S", value_parser = parse_time, conflicts_with = "bytes")]
+    pub(crate) time: Option<Duration>,
+    /// Transfer this much instead, the warm-up included
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub(crate) bytes: Option<u64>,
+    /// Do not count what arrives this early [default: 2 with --time, 0 with --bytes]
+    #[arg(long, value_name = "S", value_parser = parse_time)]
+    pub(crate) warmup: Option<Duration>,
+    /// Send this much per second instead of as much as possible
+    #[arg(long, value_name = "MBIT", value_parser = parse_rate)]
+    pub(crate) rate: Option<f64>,
+    /// Bytes of one write, whose delay is measured: 16 to 16 MiB
+    #[arg(long, value_name = "N", value_parser = parse_block, default_value = "32768")]
+    pub(crate) block_bytes: u64,
+    /// The server sends, the client receives
+    #[arg(long)]
+    pub(crate) reverse: bool,
+}
+
+fn parse_block(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
+    if crate::perf::BLOCK_BYTES.contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("{bytes} bytes; a block has 16 bytes to 16 MiB"))
+    }
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 other; 2 usage; 3 source missing or unreadable; 4 destination (exists, full, \
+permission); 5 network, run the same command again; 6 authentication; 7 integrity; 9 refused or \
+another version; 130 interrupted.";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn expert_flags_are_taken_behind_any_command() {
+        let cli = Cli::try_parse_from([
+            "mpfec",
+            "demo",
+            "--profile",
+            "mptcp",
+            "--json",
+            "--seed",
+            "7",
+        ])
+        .unwrap();
+        assert_eq!(cli.global.expert.profile, Profile::MPTCP);
+        assert!(cli.global.json);
+        assert_eq!(cli.global.expert.seed, Some(7));
+    }
+
+    #[test]
+    fn time_and_bytes_exclude_each_other() {
+        let both = ["mpfec", "perf", "local", "--time", "5", "--bytes", "1M"];
+        assert!(Cli::try_parse_from(both).is_err());
+        assert!(Cli::try_parse_from(["mpfec", "perf", "local", "--block-bytes", "15"]).is_err());
+    }
+}

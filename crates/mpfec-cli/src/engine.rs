@@ -1,0 +1,53 @@
+//! From flags to the transport's settings.
+
+use std::time::Duration;
+
+use mpfec_core::{CodecKind, Profile, TransportConfig};
+
+use crate::args::{Expert, Redundancy};
+
+/// The profile with what was said about its parts.
+pub(crate) fn profile(expert: &Expert) -> Profile {
+    let mut profile = expert.profile;
+    if let Some(scheduler) = expert.scheduler {
+        profile.scheduler = scheduler;
+    }
+    if let Some(congestion) = expert.congestion {
+        profile.congestion = congestion;
+    }
+    if expert.redundancy == Some(Redundancy::None) {
+        profile.codec = CodecKind::Uncoded;
+    }
+    if let Some(codec) = expert.codec {
+        profile.codec = codec;
+    }
+    profile
+}
+
+/// Settings of a connection in one process, or for a measurement.
+pub(crate) fn transport(expert: &Expert) -> TransportConfig {
+    let mut config = TransportConfig {
+        profile: profile(expert),
+        ..TransportConfig::default()
+    };
+    if let Some(symbols) = expert.block_symbols {
+        config.max_block_symbols = symbols;
+    }
+    if let Some(bytes) = expert.recv_buffer {
+        config.stream_window = bytes;
+        config.connection_window = bytes;
+    }
+    config
+}
+
+/// Settings of a connection between people: a peer that dies is noticed within ten seconds.
+pub(crate) fn remote_transport(expert: &Expert) -> TransportConfig {
+    TransportConfig {
+        idle_timeout: IDLE_TIMEOUT,
+        keep_alive: KEEP_ALIVE,
+        ..transport(expert)
+    }
+}
+
+const IDLE_TIMEOUT: Duration = Duration::from_secs(8);
+const KEEP_ALIVE: Duration = Duration::from_secs(2);

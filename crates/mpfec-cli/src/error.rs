@@ -1,0 +1,247 @@
+//! Errors as people see them: what is wrong with its facts, and what to try.
+
+use std::io;
+use std::path::Path;
+
+use mpfec_core::CloseReason;
+use mpfec_core::net::{ConnectingError, ReadError, WriteError};
+
+use crate::close::CloseCode;
+use crate::exit::Exit;
+
+/// Why a command failed. Both lines are one line each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(crate) struct CliError {
+    /// Decides the exit code.
+    pub(crate) exit: Exit,
+    /// What is wrong, with its facts.
+    pub(crate) what: String,
+    /// What to try.
+    pub(crate) hint: String,
+}
+
+impl CliError {
+    pub(crate) fn new(exit: Exit, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit,
+            what: one_line(what.into()),
+            hint: one_line(hint.into()),
+        }
+    }
+
+    pub(crate) fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, what, hint)
+    }
+
+    /// The peer says something that its protocol does not allow.
+    pub(crate) fn protocol(what: &str) -> Self {
+        Self::new(
+            Exit::Refused,
+            format!("the peer does not follow the protocol: {what}"),
+            "use the same version of mpfec on both ends",
+        )
+    }
+
+    /// A source that cannot be read.
+    pub(crate) fn source(path: &Path, error: &io::Error) -> Self {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "check the name, or the directory the command runs in",
+            io::ErrorKind::PermissionDenied => "run as a user who may read it",
+            _ => "check that it can be read with other programs",
+        };
+        Self::new(
+            Exit::Source,
+            format!("cannot read {}: {}", path.display(), plain(error)),
+            hint,
+        )
+    }
+
+    /// A destination that cannot be written.
+    pub(crate) fn destination(path: &Path, error: &io::Error) -> Self {
+        let hint = match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                "move it away, choose another --dir, or pass --overwrite"
+            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => "make room, or choose a --dir on another disk",
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "choose a --dir that you may write to"
+            }
+            io::ErrorKind::NotFound => "make the directory, or choose another --dir",
+            _ => "check the directory and its disk",
+        };
+        Self::new(
+            Exit::Destination,
+            format!("cannot write {}: {}", path.display(), plain(error)),
+            hint,
+        )
+    }
+
+    /// A local failure without an exit code of its own.
+    pub(crate) fn other(what: impl Into<String>, error: impl std::fmt::Display) -> Self {
+        Self::new(
+            Exit::Other,
+            format!("{}: {error}", what.into()),
+            "run it again with -v to see more",
+        )
+    }
+
+    /// A socket that cannot be bound.
+    pub(crate) fn listen(address: std::net::SocketAddr, error: &io::Error) -> Self {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "stop the other program, or choose another port with --listen IP:PORT"
+            }
+            io::ErrorKind::AddrNotAvailable => "choose an address of this host: see mpfec paths",
+            io::ErrorKind::PermissionDenied => "choose a port above 1023 with --listen IP:PORT",
+            _ => "choose another address with --listen IP:PORT",
+        };
+        Self::new(
+            Exit::Network,
+            format!("cannot listen on {address} UDP: {}", plain(error)),
+            hint,
+        )
+    }
+}
+
+impl From<CloseReason> for CliError {
+    fn from(reason: CloseReason) -> Self {
+        if reason.is_authentication() {
+            return Self::new(
+                Exit::Authentication,
+                format!("the ticket does not fit the peer: {reason}"),
+                "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own",
+            );
+        }
+        if reason.is_refusal() {
+            return Self::new(
+                Exit::Refused,
+                format!("the peer refused the connection: {reason}"),
+                "use the same version of mpfec on both ends, or try again later",
+            );
+        }
+        match reason {
+            CloseReason::TimedOut => Self::new(
+                Exit::Network,
+                "the peer stopped answering: nothing arrived from it on any path",
+                "check the network and the other end, then run the same command again",
+            ),
+            CloseReason::Reset => Self::new(
+                Exit::Network,
+                "the peer no longer knows this connection: it was restarted",
+                "ask for a new ticket and run the command again",
+            ),
+            CloseReason::ApplicationClosed { code, reason } => {
+                CloseCode::from_wire(code).error(&reason)
+            }
+            CloseReason::LocallyClosed(_) => Self::new(
+                Exit::Interrupted,
+                "the connection was closed at this end",
+                "run the same command again",
+            ),
+            CloseReason::PeerError(error) | CloseReason::TransportError(error) => Self::new(
+                Exit::Network,
+                format!("the connection broke: {error}"),
+                "run the same command again; if it persists, use the same version of mpfec on both ends",
+            ),
+            CloseReason::VersionMismatch { .. } => Self::new(
+                Exit::Refused,
+                reason.to_string(),
+                "use the same version of mpfec on both ends",
+            ),
+        }
+    }
+}
+
+impl From<ConnectingError> for CliError {
+    fn from(error: ConnectingError) -> Self {
+        match error {
+            ConnectingError::Closed(reason) => reason.into(),
+            ConnectingError::Connect(error) => Self::new(
+                Exit::Network,
+                format!("cannot start a connection: {error}"),
+                "see mpfec paths for the interfaces that can be used",
+            ),
+            ConnectingError::EndpointClosed => Self::other("cannot connect", error),
+        }
+    }
+}
+
+impl From<ReadError> for CliError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::ConnectionLost(reason) => reason.into(),
+            error => Self::protocol(&error.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for CliError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::ConnectionLost(reason) => reason.into(),
+            error => Self::protocol(&error.to_string()),
+        }
+    }
+}
+
+/// The message of an error of the operating system without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = match error.raw_os_error() {
+        Some(_) => error.to_string(),
+        None => return error.to_string(),
+    };
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect())
+        .unwrap_or_default()
+}
+
+fn one_line(text: String) -> String {
+    if text.chars().any(char::is_control) {
+        text.chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_says_stays_on_one_line() {
+        let reason = CloseReason::ApplicationClosed {
+            code: 2,
+            reason: "no\nthank\u{1b}[2Jyou".to_owned(),
+        };
+        let error = CliError::from(reason);
+        assert_eq!(error.exit, Exit::Refused);
+        assert!(
+            !error.what.chars().any(char::is_control),
+            "{:?}",
+            error.what
+        );
+    }
+
+    #[test]
+    fn messages_of_the_system_lose_their_number() {
+        let error = io::Error::from_raw_os_error(2);
+        assert_eq!(plain(&error), "no such file or directory");
+    }
+
+    #[test]
+    fn a_full_disk_and_an_existing_file_are_problems_of_the_destination() {
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::AlreadyExists] {
+            let error = CliError::destination(Path::new("/x/y"), &kind.into());
+            assert_eq!(error.exit, Exit::Destination);
+            assert!(error.what.contains("/x/y"));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The JSON objects, one per line, told apart by `type`.
+
+use serde::Serialize;
+
+/// Everything that `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// What the other end needs.
+    Ticket(TicketReport),
+    /// How far it is, at most ten times a second.
+    Progress(Progress),
+    /// A path carries data from now on.
+    PathUp(PathChangeReport),
+    /// A path does not answer; what it carried moves to the others.
+    PathSuspected(PathChangeReport),
+    /// A suspected path answers again.
+    PathBack(PathChangeReport),
+    /// A path is closed for good.
+    PathDown(PathChangeReport),
+    /// The demo cuts a link.
+    LinkCut(LinkReport),
+    /// The demo restores it.
+    LinkRestored(LinkReport),
+    /// Something in a directory that is neither file nor directory was left out.
+    Skipped(SkippedReport),
+    /// A transfer is complete and verified.
+    Done(Done),
+    /// A measurement is complete.
+    Result(Box<PerfResult>),
+    /// The interfaces of this host.
+    Interface(crate::paths::InterfaceReport),
+    /// An emulated set-up that `--links` knows.
+    Links {
+        /// For `--links`.
+        name: String,
+        /// One line about it.
+        summary: String,
+        /// What its paths can carry, where that is limited.
+        limit_mbps: Option<f64>,
+    },
+    /// It failed.
+    Error {
+        /// The exit code.
+        code: u8,
+        /// Its name.
+        kind: &'static str,
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hint: String,
+    },
+}
+
+/// A ticket and what it says.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct TicketReport {
+    pub(crate) ticket: String,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) fingerprint: String,
+    /// Seconds since 1970, if it expires.
+    pub(crate) expires: Option<u64>,
+}
+
+/// How far a transfer is.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Progress {
+    /// What is transferred, for people.
+    #[serde(skip)]
+    pub(crate) label: String,
+    /// Bytes that the receiving application has.
+    pub(crate) bytes: u64,
+    /// Bytes in all, if known.
+    pub(crate) total: Option<u64>,
+    pub(crate) seconds: f64,
+    /// Over the last second or so.
+    pub(crate) rate_mbps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_left: Option<u64>,
+    pub(crate) paths: Vec<PathProgress>,
+}
+
+/// What a path does at the moment.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PathProgress {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) rate_mbps: f64,
+    pub(crate) srtt_ms: f64,
+    pub(crate) loss: f64,
+    pub(crate) state: String,
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PathChangeReport {
+    pub(crate) path: u32,
+    pub(crate) name: String,
+    pub(crate) local: String,
+    pub(crate) remote: String,
+    pub(crate) interface: Option<String>,
+    pub(crate) reason: String,
+}
+
+/// What the demo did to a link.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LinkReport {
+    pub(crate) link: String,
+    /// Since the transfer began.
+    pub(crate) seconds: f64,
+}
+
+/// What was not sent.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SkippedReport {
+    pub(crate) path: String,
+    pub(crate) reason: String,
+}
+
+/// What a path has done in all.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PathReport {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) local: String,
+    pub(crate) remote: String,
+    pub(crate) interface: Option<String>,
+    pub(crate) srtt_ms: f64,
+    pub(crate) min_rtt_ms: f64,
+    pub(crate) sent_packets: u64,
+    pub(crate) lost_packets: u64,
+    /// Payload bytes that the peer acknowledged.
+    pub(crate) delivered_bytes: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) cwnd_bytes: u64,
+    pub(crate) state: String,
+}
+
+/// A transfer that is complete.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Done {
+    pub(crate) ok: bool,
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
+    pub(crate) seconds: f64,
+    pub(crate) goodput_mbps: f64,
+    /// Of the one file; of several, of their names and hashes in order.
+    pub(crate) blake3: String,
+    /// Against what the best path can carry alone (demo), or has carried.
+    pub(crate) gain_over_best_path: f64,
+    /// Longest time in which nothing arrived at the receiver.
+    pub(crate) longest_pause_ms: f64,
+    /// Repair symbols per source symbol, where this end sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repair_ratio: Option<f64>,
+    pub(crate) paths: Vec<PathReport>,
+}
+
+/// A measurement that is complete.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PerfResult {
+    pub(crate) profile: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) links: Option<String>,
+    pub(crate) reverse: bool,
+    pub(crate) seconds: f64,
+    pub(crate) bytes: u64,
+    pub(crate) goodput_mbps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit_mbps: Option<f64>,
+    /// Absent if no block began and ended in the measured time.
+    pub(crate) block_delay_ms: Option<BlockDelay>,
+    /// `same` for one clock, else `estimated`.
+    pub(crate) clock: &'static str,
+    pub(crate) longest_pause_ms: f64,
+    pub(crate) repair_ratio: f64,
+    pub(crate) duplicate_bytes: u64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) peak_rss_bytes: u64,
+    pub(crate) paths: Vec<PathReport>,
+}
+
+/// From the write of a block's first byte to the read of its last, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, serde::Deserialize)]
+pub(crate) struct BlockDelay {
+    pub(crate) mean: f64,
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+    /// Mean difference between one block and the next.
+    pub(crate) jitter: f64,
+}

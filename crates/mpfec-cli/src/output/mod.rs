@@ -1,0 +1,197 @@
+//! What people and scripts see: text on standard error, data and JSON on standard output.
+
+mod bars;
+mod event;
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use self::bars::Bars;
+pub(crate) use self::event::{
+    BlockDelay, Done, Event, LinkReport, PathChangeReport, PathProgress, PathReport, PerfResult,
+    Progress, SkippedReport, TicketReport,
+};
+use crate::clock;
+use crate::error::CliError;
+use crate::units;
+
+/// Where output goes; clones write to the same place.
+#[derive(Debug, Clone)]
+pub(crate) struct Output(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    json: bool,
+    quiet: bool,
+    /// Standard error is a terminal that can redraw lines.
+    terminal: bool,
+    colour: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// When the first progress was reported.
+    began: Option<Instant>,
+    bars: Option<Bars>,
+    last_plain: Option<Instant>,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = stderr().is_terminal() && !dumb;
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self(Arc::new(Inner {
+            json,
+            quiet,
+            terminal,
+            colour: terminal && !no_colour,
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Whether scripts read what we say.
+    pub(crate) fn is_json(&self) -> bool {
+        self.0.json
+    }
+
+    /// Whether somebody could answer a question.
+    pub(crate) fn can_ask(&self) -> bool {
+        !self.0.json && !self.0.quiet && self.0.terminal && std::io::stdin().is_terminal()
+    }
+
+    /// One JSON object on a line; nothing without `--json`.
+    pub(crate) fn event(&self, event: &Event) {
+        if self.0.json {
+            if let Ok(line) = serde_json::to_string(event) {
+                self.data(&line);
+            }
+        }
+    }
+
+    /// A line of data for standard output, whatever the flags say.
+    pub(crate) fn data(&self, line: &str) {
+        let mut out = stdout().lock();
+        // Nobody reads it any more: nothing to be done about that.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
+    /// Data for standard output as they are.
+    pub(crate) fn raw(&self, data: &[u8]) {
+        let mut out = stdout().lock();
+        // Nobody reads it any more: nothing to be done about that.
+        let _ = out.write_all(data).and_then(|()| out.flush());
+    }
+
+    /// A line for people.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.0.json && !self.0.quiet {
+            self.print(line);
+        }
+    }
+
+    /// A line for people even with `--quiet`: what the command was run for.
+    pub(crate) fn result(&self, line: &str) {
+        if !self.0.json {
+            self.print(line);
+        }
+    }
+
+    /// How far a transfer is: bars on a terminal after half a second, else a line now and then.
+    pub(crate) fn progress(&self, progress: &Progress) {
+        if self.0.json {
+            return self.event(&Event::Progress(progress.clone()));
+        }
+        if self.0.quiet {
+            return;
+        }
+        let now = clock::now();
+        let mut state = self.state();
+        let began = *state.began.get_or_insert(now);
+        if self.0.terminal {
+            if now - began >= PATIENCE {
+                state
+                    .bars
+                    .get_or_insert_with(|| Bars::new(self.0.colour))
+                    .show(progress);
+            }
+            return;
+        }
+        let last = *state.last_plain.get_or_insert(began);
+        if now - last >= PLAIN_INTERVAL {
+            state.last_plain = Some(now);
+            drop(state);
+            self.print(&plain(progress));
+        }
+    }
+
+    /// No more progress: the bars vanish.
+    pub(crate) fn end_progress(&self) {
+        let mut state = self.state();
+        if let Some(bars) = state.bars.take() {
+            bars.clear();
+        }
+        state.began = None;
+        state.last_plain = None;
+    }
+
+    /// What is wrong and what to try, on two lines.
+    pub(crate) fn error(&self, error: &CliError) {
+        self.end_progress();
+        self.event(&Event::Error {
+            code: error.exit.code(),
+            kind: error.exit.name(),
+            message: error.what.clone(),
+            hint: error.hint.clone(),
+        });
+        let (red, plain) = if self.0.colour {
+            ("\u{1b}[31m", "\u{1b}[0m")
+        } else {
+            ("", "")
+        };
+        self.print(&format!("{red}{}{plain}\n{}", error.what, error.hint));
+    }
+
+    fn print(&self, text: &str) {
+        let state = self.state();
+        let write = || {
+            // Standard error is gone: there is nobody to tell.
+            let _ = writeln!(stderr().lock(), "{text}");
+        };
+        match &state.bars {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Progress as one line.
+fn plain(progress: &Progress) -> String {
+    let share = progress
+        .total
+        .filter(|total| *total > 0)
+        .map(|total| format!("{:>3.0} %  ", 100.0 * progress.bytes as f64 / total as f64))
+        .unwrap_or_default();
+    let paths = progress
+        .paths
+        .iter()
+        .map(|path| format!("{} {}", path.name, units::rate(path.rate_mbps)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!(
+        "{share}{}  {}  ({paths})",
+        units::size(progress.bytes),
+        units::rate(progress.rate_mbps)
+    )
+}
+
+/// What is over sooner needs no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Between lines where nothing can be redrawn.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(2);

@@ -1,0 +1,121 @@
+//! The emulated links that `--links` names.
+
+use std::path::Path;
+
+use mpfec_sim::{LinkConfig, Setup};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{Event, Output};
+use crate::units;
+
+/// What to measure over.
+#[derive(Debug, Clone)]
+pub(super) enum Links {
+    /// Loopback itself, with this many paths.
+    Direct {
+        name: String,
+        paths: usize,
+    },
+    Emulated(Setup),
+}
+
+impl Links {
+    /// A built-in set-up, a file, or `none`.
+    pub(super) fn find(name: &str) -> Result<Self, CliError> {
+        if name == "none" {
+            return Ok(Self::Direct {
+                name: name.to_owned(),
+                paths: 1,
+            });
+        }
+        let setup = match Setup::named(name) {
+            Some(setup) => setup,
+            None => from_file(Path::new(name))?,
+        };
+        if emulates_nothing(&setup) {
+            return Ok(Self::Direct {
+                name: setup.name,
+                paths: setup.paths.len(),
+            });
+        }
+        Ok(Self::Emulated(setup))
+    }
+}
+
+fn from_file(file: &Path) -> Result<Setup, CliError> {
+    let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CliError::usage(
+            format!("there is no set-up and no file called {}", file.display()),
+            "see mpfec perf local --links list",
+        ),
+        _ => CliError::source(file, &error),
+    })?;
+    Setup::from_toml(&text).map_err(|error| {
+        CliError::new(
+            Exit::Usage,
+            format!("{} is no set-up: {error}", file.display()),
+            "see the documentation of emulated links for what a file may say",
+        )
+    })
+}
+
+fn emulates_nothing(setup: &Setup) -> bool {
+    let is_plain = |link: &LinkConfig| {
+        *link
+            == LinkConfig {
+                mtu: link.mtu,
+                ..LinkConfig::default()
+            }
+    };
+    setup.changes.is_empty()
+        && setup
+            .paths
+            .iter()
+            .all(|path| is_plain(&path.forward) && is_plain(&path.backward))
+}
+
+/// Prints the built-in set-ups.
+pub(super) fn list(output: &Output) {
+    for setup in Setup::built_in() {
+        let limit_mbps = setup.limit_mbps();
+        if output.is_json() {
+            output.event(&Event::Links {
+                name: setup.name,
+                summary: setup.summary,
+                limit_mbps: limit_mbps.map(units::rounded),
+            });
+        } else {
+            let limit = limit_mbps.map(units::rate).unwrap_or_default();
+            output.data(&format!("{:15} {limit:>12}  {}", setup.name, setup.summary));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_emulates_nothing_needs_no_relay() {
+        assert!(matches!(
+            Links::find("none"),
+            Ok(Links::Direct { paths: 1, .. })
+        ));
+        assert!(matches!(
+            Links::find("loopback-clean"),
+            Ok(Links::Direct { paths: 2, .. })
+        ));
+        assert!(matches!(Links::find("fmtcp-3"), Ok(Links::Emulated(_))));
+    }
+
+    #[test]
+    fn an_unknown_name_is_a_wrong_argument_and_so_is_a_file_that_is_no_set_up() {
+        assert_eq!(Links::find("fmtcp-9").unwrap_err().exit, Exit::Usage);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "rate = 1").unwrap();
+        let error = Links::find(&file.path().to_string_lossy()).unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert!(!error.what.contains('\n'));
+    }
+}

@@ -1,0 +1,87 @@
+//! `mpfec perf server`
+
+use std::time::Duration;
+
+use mpfec_core::net::{Connection, RecvStream, SendStream};
+use tokio::task::JoinSet;
+
+use super::session;
+use crate::args::PerfServerArgs;
+use crate::close::CloseCode;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::frame::{self, Hello};
+use crate::service::Service;
+
+/// Prints a ticket, and answers those who hold it.
+pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), CliError> {
+    let service = Service::start(&context, &args.listen)?;
+    let output = &context.output;
+    output.say(&format!("listening on {} UDP", service.places()));
+    output.result(&format!(
+        "on the other machine:  mpfec perf client {}",
+        service.ticket
+    ));
+    let mut handshakes = JoinSet::new();
+    let mut sessions = JoinSet::new();
+    loop {
+        tokio::select! {
+            connection = service.accept(&mut handshakes) => {
+                let Some(connection) = connection else { return Ok(()) };
+                sessions.spawn(async move {
+                    let from = connection.paths().first().map(|path| path.tuple.remote.to_string());
+                    (from.unwrap_or_default(), serve(&connection).await)
+                });
+            }
+            Some(ended) = sessions.join_next() => {
+                let Ok((from, result)) = ended else { continue };
+                match &result {
+                    Ok(()) => output.say(&format!("measured with {from}")),
+                    Err(error) if !args.once => output.error(error),
+                    Err(_) => {}
+                }
+                if args.once {
+                    service.endpoint.refuse_new();
+                    let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
+                    return result;
+                }
+            }
+        }
+    }
+}
+
+/// One connection, from hello to close.
+pub(super) async fn serve(connection: &Connection) -> Result<(), CliError> {
+    let result = async {
+        let hello = tokio::time::timeout(HELLO, hello(connection)).await;
+        let (mut control, mut requests, hello) =
+            hello.unwrap_or_else(|_| Err(CliError::protocol("nothing is said")))?;
+        match hello {
+            Hello::Perf(wanted) => {
+                session::answer(connection, &mut control, &mut requests, &wanted).await
+            }
+            Hello::Transfer(_) => {
+                connection.close(CloseCode::WrongService.to_wire(), "mpfec perf server");
+                Err(CliError::protocol(
+                    "it wants to send files to mpfec perf server",
+                ))
+            }
+        }
+    }
+    .await;
+    match &result {
+        Ok(()) => connection.close(CloseCode::Done.to_wire(), ""),
+        Err(error) => connection.close(error.close_code().to_wire(), &error.what),
+    }
+    result
+}
+
+async fn hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello), CliError> {
+    let (control, mut requests) = connection.accept_bi().await?;
+    let hello = frame::expect(&mut requests).await?;
+    Ok((control, requests, hello))
+}
+
+/// How long a peer may take to say what it wants.
+const HELLO: Duration = Duration::from_secs(10);
+const FAREWELL: Duration = Duration::from_secs(2);

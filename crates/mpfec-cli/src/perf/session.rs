@@ -1,0 +1,237 @@
+//! One measurement, seen from the client and from the server.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use mpfec_core::ConnectionStats;
+use mpfec_core::net::{Connection, RecvStream, SendStream};
+use serde::{Deserialize, Serialize};
+
+use super::load::write_blocks;
+use super::measure::read_blocks;
+use super::{Measured, PerfHello};
+use crate::clock;
+use crate::error::CliError;
+use crate::frame::{self, Hello};
+use crate::output::PathReport;
+use crate::report::repair_ratio;
+use crate::units::{ms, rounded};
+
+/// The client's messages after its hello.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+enum Request {
+    /// What does your clock say?
+    Clock,
+    /// Begin. The server's clock is this many nanoseconds ahead of the client's.
+    Begin { offset: i64 },
+}
+
+/// The server's messages.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+enum Answer {
+    /// Its clock.
+    Clock { nanos: u64 },
+    /// The end of the measurement.
+    Report(Report),
+}
+
+/// What the server knows at the end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Report {
+    /// If it measured.
+    measured: Option<Measured>,
+    /// If it wrote.
+    repair_ratio: Option<f64>,
+    /// If it wrote, by path.
+    paths: Vec<SenderPath>,
+}
+
+/// The figures of a path at the end that writes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SenderPath {
+    id: u32,
+    srtt_ms: f64,
+    min_rtt_ms: f64,
+    sent_packets: u64,
+    lost_packets: u64,
+    delivered_bytes: u64,
+    sent_bytes: u64,
+    cwnd_bytes: u64,
+}
+
+/// What a measurement yields at the client.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) measured: Measured,
+    pub(super) repair_ratio: f64,
+    sender_paths: Vec<SenderPath>,
+}
+
+impl Outcome {
+    /// Puts the figures of the end that wrote in place of ours, if that was the server.
+    pub(super) fn complete(&self, paths: &mut [PathReport]) {
+        for path in paths {
+            let Some(theirs) = self.sender_paths.iter().find(|theirs| theirs.id == path.id) else {
+                continue;
+            };
+            path.srtt_ms = theirs.srtt_ms;
+            path.min_rtt_ms = theirs.min_rtt_ms;
+            path.sent_packets = theirs.sent_packets;
+            path.lost_packets = theirs.lost_packets;
+            path.delivered_bytes = theirs.delivered_bytes;
+            path.sent_bytes = theirs.sent_bytes;
+            path.cwnd_bytes = theirs.cwnd_bytes;
+        }
+    }
+}
+
+/// Asks the server for a measurement. `moved` counts the bytes for display.
+pub(super) async fn ask(
+    connection: &Connection,
+    wanted: &PerfHello,
+    moved: &AtomicU64,
+) -> Result<Outcome, CliError> {
+    let (mut control, mut answers) = connection.open_bi().await?;
+    frame::write(&mut control, &Hello::Perf(wanted.clone())).await?;
+    let offset = if wanted.same_clock {
+        0
+    } else {
+        compare_clocks(&mut control, &mut answers).await?
+    };
+    frame::write(&mut control, &Request::Begin { offset }).await?;
+    if wanted.reverse {
+        let stream = connection.accept_uni().await?;
+        let measured = read_blocks(connection, stream, wanted, offset, moved).await?;
+        let report = expect_report(&mut answers).await?;
+        let repair_ratio = report.repair_ratio.unwrap_or_default();
+        return Ok(Outcome {
+            measured,
+            repair_ratio,
+            sender_paths: report.paths,
+        });
+    }
+    let stream = connection.open_uni().await?;
+    let ((), report) = tokio::try_join!(
+        write_blocks(stream, wanted, moved),
+        expect_report(&mut answers)
+    )?;
+    let measured = report
+        .measured
+        .ok_or_else(|| CliError::protocol("a report without figures"))?;
+    let repair_ratio = rounded(repair_ratio(&connection.stats().streams));
+    Ok(Outcome {
+        measured,
+        repair_ratio,
+        sender_paths: Vec::new(),
+    })
+}
+
+/// Does what the client asks for.
+pub(super) async fn answer(
+    connection: &Connection,
+    control: &mut SendStream,
+    requests: &mut RecvStream,
+    wanted: &PerfHello,
+) -> Result<(), CliError> {
+    wanted.check()?;
+    let offset = loop {
+        match frame::expect(requests).await? {
+            Request::Clock => {
+                frame::write(
+                    control,
+                    &Answer::Clock {
+                        nanos: clock::nanos(),
+                    },
+                )
+                .await?
+            }
+            Request::Begin { offset } => break offset,
+        }
+    };
+    let moved = AtomicU64::new(0);
+    let report = if wanted.reverse {
+        let stream = connection.open_uni().await?;
+        write_blocks(stream, wanted, &moved).await?;
+        let stats = connection.stats();
+        Report {
+            measured: None,
+            repair_ratio: Some(rounded(repair_ratio(&stats.streams))),
+            paths: sender_paths(&stats),
+        }
+    } else {
+        let stream = connection.accept_uni().await?;
+        // Ahead of the client is behind the server.
+        let measured = read_blocks(connection, stream, wanted, -offset, &moved).await?;
+        Report {
+            measured: Some(measured),
+            repair_ratio: None,
+            paths: Vec::new(),
+        }
+    };
+    frame::write(control, &Answer::Report(report)).await?;
+    control.finish()?;
+    // The client closes when it has read the report.
+    let _ = tokio::time::timeout(LAST_WORD, connection.closed()).await;
+    Ok(())
+}
+
+async fn expect_report(answers: &mut RecvStream) -> Result<Report, CliError> {
+    match frame::expect(answers).await? {
+        Answer::Report(report) => Ok(report),
+        Answer::Clock { .. } => Err(CliError::protocol("an answer without a question")),
+    }
+}
+
+/// How far the server's clock is ahead of ours: its answer was given, as well as we can
+/// tell, in the middle of the shortest round trip (RFC 5905 §8).
+async fn compare_clocks(
+    control: &mut SendStream,
+    answers: &mut RecvStream,
+) -> Result<i64, CliError> {
+    let began = clock::now();
+    let mut best: Option<(u64, i64)> = None;
+    for _ in 0..CLOCK_ROUNDS {
+        let asked = clock::nanos();
+        frame::write(control, &Request::Clock).await?;
+        let Answer::Clock { nanos } = frame::expect(answers).await? else {
+            return Err(CliError::protocol("a report before the measurement"));
+        };
+        let answered = clock::nanos();
+        let round_trip = answered - asked;
+        let offset = i128::from(nanos) - (i128::from(asked) + i128::from(answered)) / 2;
+        let offset =
+            i64::try_from(offset).map_err(|_| CliError::protocol("a clock beyond all bounds"))?;
+        if best.is_none_or(|(shortest, _)| round_trip < shortest) {
+            best = Some((round_trip, offset));
+        }
+        if clock::now() - began > CLOCK_PATIENCE {
+            break;
+        }
+    }
+    Ok(best.map_or(0, |(_, offset)| offset))
+}
+
+fn sender_paths(stats: &ConnectionStats) -> Vec<SenderPath> {
+    stats
+        .paths
+        .iter()
+        .map(|path| SenderPath {
+            id: path.id,
+            srtt_ms: rounded(ms(path.srtt)),
+            min_rtt_ms: rounded(ms(path.min_rtt)),
+            sent_packets: path.sent_packets,
+            lost_packets: path.lost_packets,
+            delivered_bytes: path.delivered_bytes,
+            sent_bytes: path.sent_bytes,
+            cwnd_bytes: path.cwnd_bytes,
+        })
+        .collect()
+}
+
+const CLOCK_ROUNDS: usize = 16;
+/// After this long the best answer so far must do.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the client may take to read the report.
+const LAST_WORD: Duration = Duration::from_secs(5);

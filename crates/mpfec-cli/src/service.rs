@@ -1,0 +1,205 @@
+//! Listening for peers, and the ticket that lets them in.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use mpfec_core::net::{Connection, Endpoint, usable_interfaces};
+use mpfec_core::{Rng, Secret, ServerConfig, ServerTls, Ticket, TransportConfig};
+
+use crate::args::ListenArgs;
+use crate::clock;
+use crate::close::CloseCode;
+use crate::context::Context;
+use crate::engine;
+use crate::error::CliError;
+use crate::output::{Event, TicketReport};
+
+/// An endpoint that takes the holders of its ticket.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) ticket: Ticket,
+}
+
+impl Service {
+    /// Listens where the arguments say, and writes the ticket where they say.
+    pub(crate) fn start(context: &Context, args: &ListenArgs) -> Result<Self, CliError> {
+        let expires = args
+            .expires
+            .map(|time| (clock::since_1970() + time).as_secs())
+            .filter(|seconds| *seconds < u64::MAX);
+        let service = Self::listen(
+            &args.listen,
+            engine::remote_transport(&context.expert),
+            expires,
+        )?;
+        context.note(&service.endpoint);
+        if let Some(file) = &args.ticket_file {
+            write_ticket(file, &service.ticket)?;
+        }
+        context.output.event(&Event::Ticket(TicketReport {
+            ticket: service.ticket.to_string(),
+            addresses: service
+                .ticket
+                .addresses()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            fingerprint: service.ticket.fingerprint().to_string(),
+            expires: service.ticket.expires(),
+        }));
+        Ok(service)
+    }
+
+    /// Listens on `addresses`, or on all of port 47800 if there are none.
+    pub(crate) fn listen(
+        addresses: &[SocketAddr],
+        transport: TransportConfig,
+        expires: Option<u64>,
+    ) -> Result<Self, CliError> {
+        let mut rng = Rng::system();
+        let tls = ServerTls::self_signed(&mut rng);
+        let fingerprint = tls.fingerprint();
+        let secret = Secret::generate(&mut rng);
+        let config = ServerConfig::new(tls)
+            .with_secret(secret)
+            .with_transport(transport);
+        let endpoint = bind(&config, addresses)?;
+        let reachable = reachable(endpoint.local_addrs());
+        let ticket = Ticket::new(reachable, fingerprint, secret, expires)
+            .map_err(|error| CliError::other("cannot make a ticket", error))?;
+        Ok(Self { endpoint, ticket })
+    }
+
+    /// Waits for the next peer that proves to hold the ticket. `None` when the endpoint is closed.
+    /// Handshakes that fail are told to nobody: whoever made them is not known.
+    pub(crate) async fn accept(
+        &self,
+        handshakes: &mut tokio::task::JoinSet<Option<Connection>>,
+    ) -> Option<Connection> {
+        loop {
+            tokio::select! {
+                incoming = self.endpoint.accept() => {
+                    let incoming = incoming?;
+                    handshakes.spawn(async move {
+                        incoming.await.inspect_err(|error| tracing::info!(%error, "handshake failed")).ok()
+                    });
+                }
+                Some(done) = handshakes.join_next() => {
+                    let Ok(Some(connection)) = done else { continue };
+                    if self.ticket.is_expired(clock::since_1970().as_secs()) {
+                        connection.close(CloseCode::Expired.to_wire(), "");
+                        continue;
+                    }
+                    return Some(connection);
+                }
+            }
+        }
+    }
+
+    /// Where it listens, for people.
+    pub(crate) fn places(&self) -> String {
+        let places: Vec<String> = self
+            .endpoint
+            .local_addrs()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        places.join(", ")
+    }
+}
+
+fn bind(config: &ServerConfig, addresses: &[SocketAddr]) -> Result<Endpoint, CliError> {
+    if !addresses.is_empty() {
+        return Endpoint::server(config.clone(), addresses).map_err(|error| {
+            // Which of them it was, the error does not say: try one by one.
+            let culprit = addresses
+                .iter()
+                .find(|address| std::net::UdpSocket::bind(**address).is_err());
+            CliError::listen(*culprit.unwrap_or(&addresses[0]), &error)
+        });
+    }
+    let both = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
+    let only_v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT);
+    Endpoint::server(config.clone(), &[both])
+        // A host without IPv6.
+        .or_else(|_| Endpoint::server(config.clone(), &[only_v4]))
+        .map_err(|error| CliError::listen(only_v4, &error))
+}
+
+/// The addresses under which peers find sockets bound to `local`: the interfaces' own where
+/// a socket is bound to none, IPv4 and IPv6 in the order of the interfaces.
+fn reachable(local: &[SocketAddr]) -> Vec<SocketAddr> {
+    let mut found = Vec::new();
+    for address in local {
+        if !address.ip().is_unspecified() {
+            found.push(*address);
+            continue;
+        }
+        let own = usable_interfaces()
+            .into_iter()
+            .flat_map(|interface| interface.addresses);
+        let fits = |ip: &IpAddr| ip.is_ipv4() || address.is_ipv6();
+        let before = found.len();
+        found.extend(
+            own.filter(fits)
+                .map(|ip| SocketAddr::new(ip, address.port())),
+        );
+        if found.len() == before {
+            found.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()));
+        }
+    }
+    let mut once = Vec::new();
+    for address in found {
+        if !once.contains(&address) {
+            once.push(address);
+        }
+    }
+    once.truncate(Ticket::MAX_ADDRESSES);
+    once
+}
+
+/// Whoever reads a ticket can connect: the file is this user's only, and complete as soon
+/// as it is there.
+fn write_ticket(file: &Path, ticket: &Ticket) -> Result<(), CliError> {
+    let dir = file
+        .parent()
+        .filter(|dir| !dir.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let write = || {
+        let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
+        writeln!(temporary, "{ticket}")?;
+        temporary.persist(file).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| CliError::destination(file, &error))
+}
+
+/// Where mpfec listens unless told otherwise.
+pub(crate) const PORT: u16 = 47_800;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bound_addresses_are_told_as_they_are() {
+        let local = [
+            "127.0.0.1:7".parse().unwrap(),
+            "10.0.0.1:8".parse().unwrap(),
+        ];
+        assert_eq!(reachable(&local), local);
+    }
+
+    #[test]
+    fn a_socket_bound_to_no_address_is_found_somewhere() {
+        let addresses = reachable(&["[::]:47800".parse().unwrap()]);
+        assert!(!addresses.is_empty() && addresses.len() <= Ticket::MAX_ADDRESSES);
+        assert!(
+            addresses
+                .iter()
+                .all(|address| !address.ip().is_unspecified() && address.port() == 47_800)
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads files and writes the data stream, on a thread that may block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use blake3::{Hash, Hasher};
+use tokio::sync::mpsc;
+
+use super::layout::{self, ABANDONED, COMPLETE, END};
+use super::sink::Digest;
+use super::source::{Content, Item};
+use crate::error::CliError;
+
+/// What reader and sender tell each other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ledger(Arc<Mutex<Entries>>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// Files that the receiver does not want the rest of.
+    rejected: BTreeSet<u64>,
+    /// Of files that were read and of which the receiver has said nothing yet.
+    hashes: BTreeMap<u64, Hash>,
+}
+
+impl Ledger {
+    /// The receiver does not want the rest of an entry.
+    pub(super) fn reject(&self, index: u64) {
+        self.lock().rejected.insert(index);
+    }
+
+    /// The hash of a file that was read.
+    pub(super) fn take_hash(&self, index: u64) -> Option<Hash> {
+        self.lock().hashes.remove(&index)
+    }
+
+    /// Files that were read and of which the receiver has said nothing.
+    pub(super) fn unconfirmed(&self) -> usize {
+        self.lock().hashes.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct Produced {
+    /// Bytes of files.
+    pub(super) bytes: u64,
+    pub(super) files: u64,
+    /// See [`Digest`].
+    pub(super) hash: Hash,
+    /// The first source that could not be read to its end.
+    pub(super) failure: Option<CliError>,
+}
+
+/// Hands the whole data stream to `out` in pieces. Ends early if nobody takes them.
+pub(super) fn produce(items: &[Item], ledger: &Ledger, out: &mpsc::Sender<Vec<u8>>) -> Produced {
+    let mut producer = Producer {
+        buffer: Vec::with_capacity(PIECE + SLACK),
+        out,
+        ledger,
+        bytes: 0,
+    };
+    let mut digest = Digest::default();
+    let mut failure = None;
+    for (index, item) in items.iter().enumerate() {
+        match producer.item(index as u64, item) {
+            Ok(Step::File(hash)) => digest.add(&item.path, hash),
+            Ok(Step::Nothing) => {}
+            Ok(Step::NobodyListens) => break,
+            Err(error) => {
+                failure.get_or_insert(error);
+            }
+        }
+    }
+    producer.buffer.push(END);
+    producer.hand_over();
+    Produced {
+        bytes: producer.bytes,
+        files: digest.files(),
+        hash: digest.hash(),
+        failure,
+    }
+}
+
+struct Producer<'a> {
+    buffer: Vec<u8>,
+    out: &'a mpsc::Sender<Vec<u8>>,
+    ledger: &'a Ledger,
+    bytes: u64,
+}
+
+enum Step {
+    File(Hash),
+    Nothing,
+    NobodyListens,
+}
+
+impl Producer<'_> {
+    fn item(&mut self, index: u64, item: &Item) -> Result<Step, CliError> {
+        match &item.content {
+            Content::Directory => {
+                layout::put_directory(&mut self.buffer, &item.path);
+                Ok(self.unless_deaf(Step::Nothing))
+            }
+            Content::File {
+                source,
+                size,
+                is_executable,
+            } => {
+                layout::put_file(&mut self.buffer, &item.path, *is_executable, Some(*size));
+                let mut file = File::open(source).map_err(|error| self.give_up(source, &error))?;
+                self.content(index, &mut file, source, false)
+            }
+            Content::Stdin => {
+                layout::put_file(&mut self.buffer, &item.path, false, None);
+                self.content(
+                    index,
+                    &mut io::stdin().lock(),
+                    Path::new("standard input"),
+                    true,
+                )
+            }
+        }
+    }
+
+    /// The chunks of a file and its hash.
+    fn content(
+        &mut self,
+        index: u64,
+        reader: &mut dyn Read,
+        source: &Path,
+        at_once: bool,
+    ) -> Result<Step, CliError> {
+        let mut hasher = Hasher::new();
+        loop {
+            if self.ledger.lock().rejected.contains(&index) {
+                self.buffer.extend_from_slice(&ABANDONED.to_be_bytes());
+                return Ok(self.unless_deaf(Step::Nothing));
+            }
+            let head = self.buffer.len();
+            let read = self.chunk(reader).map_err(|error| {
+                self.buffer.truncate(head);
+                self.give_up(source, &error)
+            })?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(self.buffer.get(head + 4..).unwrap_or_default());
+            self.bytes += read as u64;
+            if !(if at_once {
+                self.hand_over()
+            } else {
+                self.hand_over_if_full()
+            }) {
+                return Ok(Step::NobodyListens);
+            }
+        }
+        let hash = hasher.finalize();
+        self.ledger.lock().hashes.insert(index, hash);
+        self.buffer.extend_from_slice(&COMPLETE.to_be_bytes());
+        self.buffer.extend_from_slice(hash.as_bytes());
+        Ok(self.unless_deaf(Step::File(hash)))
+    }
+
+    /// Appends what one read gives; nothing at the end of the file.
+    fn chunk(&mut self, reader: &mut dyn Read) -> io::Result<usize> {
+        let start = self.buffer.len() + 4;
+        let room = (PIECE + SLACK)
+            .saturating_sub(start)
+            .clamp(SMALLEST_READ, layout::MAX_CHUNK as usize);
+        self.buffer.resize(start + room, 0);
+        let read = loop {
+            match reader.read(self.buffer.get_mut(start..).unwrap_or_default()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        if read == 0 {
+            self.buffer.truncate(start - 4);
+            return Ok(0);
+        }
+        self.buffer.truncate(start + read);
+        if let Some(length) = self.buffer.get_mut(start - 4..start) {
+            length.copy_from_slice(&(read as u32).to_be_bytes());
+        }
+        Ok(read)
+    }
+
+    /// Tells the receiver that the rest of a file will not come.
+    fn give_up(&mut self, source: &Path, error: &io::Error) -> CliError {
+        self.buffer.extend_from_slice(&ABANDONED.to_be_bytes());
+        CliError::source(source, error)
+    }
+
+    fn unless_deaf(&mut self, step: Step) -> Step {
+        if self.hand_over_if_full() {
+            step
+        } else {
+            Step::NobodyListens
+        }
+    }
+
+    fn hand_over_if_full(&mut self) -> bool {
+        self.buffer.len() < PIECE || self.hand_over()
+    }
+
+    /// Whether there is still somebody to take it.
+    fn hand_over(&mut self) -> bool {
+        let piece = std::mem::replace(&mut self.buffer, Vec::with_capacity(PIECE + SLACK));
+        self.out.blocking_send(piece).is_ok()
+    }
+}
+
+/// Bytes that are handed over at once.
+const PIECE: usize = 256 << 10;
+/// What the last read may add.
+const SLACK: usize = 64 << 10;
+const SMALLEST_READ: usize = 32 << 10;

@@ -1,0 +1,230 @@
+//! `mpfec recv`
+
+use std::io::Write;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mpfec_core::net::{Connection, RecvStream, SendStream};
+use tokio::task::JoinSet;
+
+use super::message::VERSION;
+use super::name::plain_text;
+use super::{Counters, Destination, Received, TransferHello, receive};
+use crate::args::RecvArgs;
+use crate::clock;
+use crate::close::CloseCode;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::frame::{self, Hello};
+use crate::monitor::{Monitor, Watched};
+use crate::names::Names;
+use crate::output::Output;
+use crate::report;
+use crate::service::Service;
+use crate::units;
+
+/// Prints a ticket, and receives from those who hold it.
+pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError> {
+    let destination = Destination::new(&args.dir, args.overwrite)
+        .map_err(|error| CliError::destination(&args.dir, &error))?;
+    let service = Service::start(&context, &args.listen)?;
+    invite(&context.output, &service, &destination);
+    let receiver = Receiver {
+        context,
+        destination,
+        ask: !args.yes,
+        once: args.once,
+    };
+    let mut handshakes = JoinSet::new();
+    let mut transfers = JoinSet::new();
+    loop {
+        tokio::select! {
+            connection = service.accept(&mut handshakes) => {
+                let Some(connection) = connection else { return Ok(()) };
+                transfers.spawn(receiver.clone().serve(connection));
+            }
+            Some(ended) = transfers.join_next() => {
+                let result = ended.unwrap_or_else(|error| Err(CliError::other("a transfer failed", error)));
+                let result = match result {
+                    Ok(Outcome::NoTransfer) => continue,
+                    Ok(Outcome::Complete) => Ok(()),
+                    Err(error) => Err(error),
+                };
+                if args.once {
+                    service.endpoint.refuse_new();
+                    // The peer knows; this is only so that it can forget.
+                    let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
+                    return result;
+                }
+                if let Err(error) = result {
+                    receiver.context.output.error(&error);
+                }
+            }
+        }
+    }
+}
+
+fn invite(output: &Output, service: &Service, destination: &Destination) {
+    output.say(&format!(
+        "listening on {} UDP, saving to {}",
+        service.places(),
+        destination.root().display()
+    ));
+    output.result(&format!(
+        "on the other machine:  mpfec send {} FILE",
+        service.ticket
+    ));
+}
+
+#[derive(Debug, Clone)]
+struct Receiver {
+    context: Context,
+    destination: Destination,
+    ask: bool,
+    once: bool,
+}
+
+enum Outcome {
+    Complete,
+    /// The peer went away before it said what it wanted.
+    NoTransfer,
+}
+
+impl Receiver {
+    /// One connection, from hello to close.
+    async fn serve(self, connection: Connection) -> Result<Outcome, CliError> {
+        let opened = tokio::time::timeout(HELLO, hello(&connection)).await;
+        let Ok(Ok((control, listen, hello))) = opened else {
+            connection.close(CloseCode::Protocol.to_wire(), "no hello");
+            return Ok(Outcome::NoTransfer);
+        };
+        let hello = match hello {
+            Hello::Transfer(hello) if hello.version == VERSION => hello,
+            Hello::Transfer(hello) => {
+                let reason = format!(
+                    "transfer protocol {}, this receiver speaks {VERSION}",
+                    hello.version
+                );
+                connection.close(CloseCode::Protocol.to_wire(), &reason);
+                return Ok(Outcome::NoTransfer);
+            }
+            Hello::Perf(_) => {
+                connection.close(CloseCode::WrongService.to_wire(), "mpfec recv");
+                return Ok(Outcome::NoTransfer);
+            }
+        };
+        let result = self.transfer(&connection, control, &hello).await;
+        drop(listen);
+        match &result {
+            // The sender closes when it has read the summary.
+            Ok(()) => {
+                let _ = tokio::time::timeout(FAREWELL, connection.closed()).await;
+                connection.close(CloseCode::Done.to_wire(), "");
+            }
+            Err(error) => connection.close(error.close_code().to_wire(), &error.what),
+        }
+        result.map(|()| Outcome::Complete)
+    }
+
+    async fn transfer(
+        &self,
+        connection: &Connection,
+        mut control: SendStream,
+        hello: &TransferHello,
+    ) -> Result<(), CliError> {
+        let output = &self.context.output;
+        let label = plain_text(&hello.label);
+        let from = connection
+            .paths()
+            .first()
+            .map(|path| path.tuple.remote.ip().to_canonical());
+        let what = describe(&label, hello.bytes, from);
+        if self.ask && output.can_ask() && !confirmed(&what).await? {
+            connection.close(CloseCode::Refused.to_wire(), "");
+            return Err(CliError::new(
+                Exit::Refused,
+                "you refused the transfer",
+                "run the command again to receive",
+            ));
+        }
+        output.say(&format!("receiving {what}"));
+        let started = clock::now();
+        let counters = Arc::new(Counters::default());
+        let watched = Watched {
+            names: Names::of_interfaces(),
+            label,
+            done: Arc::clone(&counters.bytes),
+            total: hello.bytes,
+            is_sender: false,
+        };
+        let monitor = Monitor::start(connection.clone(), output.clone(), watched);
+        let result = receive(connection, &mut control, &self.destination, &counters).await;
+        let elapsed = clock::now() - started;
+        let paths = monitor.finish().await;
+        let Received {
+            files,
+            bytes,
+            hash,
+            failed,
+            failure,
+        } = result?;
+        if let Some((name, failure)) = failure {
+            return Err(failure.error(&name, failed));
+        }
+        let longest_pause = counters.longest_pause();
+        let finished = report::Finished {
+            files,
+            bytes,
+            hash,
+            elapsed,
+            longest_pause,
+            best_mbps: None,
+        };
+        report::done(output, &finished, None, paths);
+        if !self.once {
+            output.say("waiting for the next; ctrl-c to end");
+        }
+        Ok(())
+    }
+}
+
+async fn hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello), CliError> {
+    let (control, mut listen) = connection.accept_bi().await?;
+    let hello = frame::expect(&mut listen).await?;
+    Ok((control, listen, hello))
+}
+
+fn describe(label: &str, bytes: Option<u64>, from: Option<IpAddr>) -> String {
+    let size = bytes
+        .map(|bytes| format!(", {}", units::size(bytes)))
+        .unwrap_or_default();
+    let from = from
+        .map(|from| format!(", from {from}"))
+        .unwrap_or_default();
+    format!("{label}{size}{from}")
+}
+
+/// Asks on the terminal; no answer means yes.
+async fn confirmed(what: &str) -> Result<bool, CliError> {
+    let question = format!("receive {what}? [Y/n] ");
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut terminal = std::io::stderr().lock();
+        terminal.write_all(question.as_bytes())?;
+        terminal.flush()?;
+        drop(terminal);
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        Ok::<bool, std::io::Error>(!answer.trim().to_ascii_lowercase().starts_with('n'))
+    });
+    let answer = asked
+        .await
+        .map_err(|error| CliError::other("cannot ask", error))?;
+    answer.map_err(|error| CliError::other("cannot ask", error))
+}
+
+/// How long a peer may take to say what it wants.
+const HELLO: Duration = Duration::from_secs(10);
+/// How long to wait for the peer at the end.
+const FAREWELL: Duration = Duration::from_secs(2);
