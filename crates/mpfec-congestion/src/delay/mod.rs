@@ -125,7 +125,7 @@ impl Delay {
     /// What arrives within a millisecond, 4..64 packets: below that, the noise of the hosts'
     /// schedulers would starve the path.
     fn least_window(&self) -> f64 {
-        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, 64.0)
+        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, 256.0)
     }
 
     /// Packets to keep in the queue.
