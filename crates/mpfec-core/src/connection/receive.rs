@@ -36,6 +36,7 @@ impl Connection {
             return;
         }
         self.handshake
+            .routes
             .on_datagram(&datagram.tuple, datagram.data.len());
         let arrival = Arrival {
             now,

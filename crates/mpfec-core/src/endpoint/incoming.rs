@@ -144,7 +144,6 @@ impl Endpoint {
             address_validated: original.is_some(),
             authentication: server
                 .secret
-                .clone()
                 .map_or(Authentication::None, Authentication::Demand),
             reset_key: self.reset_key.clone(),
         };

@@ -60,7 +60,10 @@ impl Sockets {
         let id = SocketId(self.next_id);
         self.next_id += 1;
         let is_ipv4 = socket.local_addr().is_ipv4();
-        let known = LocalSocket { address: socket.local_addr(), made_for: local.clone() };
+        let known = LocalSocket {
+            address: socket.local_addr(),
+            made_for: local.clone(),
+        };
         lock(&self.shared.sockets).insert(id, known);
         self.bound.push(Bound {
             id,
@@ -165,13 +168,13 @@ impl Sockets {
             return None;
         }
         match bound.socket.try_send(transmit, contents) {
-            Sent::All | Sent::Lost { .. } => None,
+            Sent::All | Sent::Lost => None,
             Sent::Blocked(sent) => {
                 bound.wait(transmit, contents.get(sent..).unwrap_or_default());
                 None
             }
-            Sent::Gone(_) if bound.local.is_none() => None,
-            Sent::Gone(_) => Some(self.bound.remove(index).id),
+            Sent::Gone if bound.local.is_none() => None,
+            Sent::Gone => Some(self.bound.remove(index).id),
         }
     }
 

@@ -289,19 +289,7 @@ fn read_connection_id(reader: &mut Reader<'_>) -> Result<ConnectionId, HeaderErr
     ConnectionId::new(reader.slice(u64::from(len))?).ok_or(HeaderError::ConnectionId(len))
 }
 
-/// Appends a Retry packet (RFC 9000 §17.2.5).
-pub(crate) fn encode_retry(
-    dcid: ConnectionId,
-    scid: ConnectionId,
-    token: &[u8],
-    tag: &[u8; TAG_LEN],
-    out: &mut Vec<u8>,
-) {
-    encode_retry_without_tag(dcid, scid, token, out);
-    out.extend_from_slice(tag);
-}
-
-/// Appends what a Retry packet's tag covers, beside the original connection ID.
+/// Appends a Retry packet (RFC 9000 §17.2.5) but for its tag.
 pub(crate) fn encode_retry_without_tag(
     dcid: ConnectionId,
     scid: ConnectionId,
