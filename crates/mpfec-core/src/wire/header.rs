@@ -3,8 +3,12 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::reader::{Malformed, Reader};
-use super::{ConnectionId, LOCAL_CID_LEN, TAG_LEN, VERSION, packet_number, varint};
+use super::{
+    ConnectionId, LOCAL_CID_LEN, MIN_DATAGRAM, TAG_LEN, VERSION, packet_number, varint,
+};
 
 /// What a long header that carries frames is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,8 +309,8 @@ pub(crate) fn encode_retry_without_tag(
 pub(crate) fn retry_pseudo_packet(
     original_dcid: ConnectionId,
     retry_without_tag: &[u8],
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1 + original_dcid.len() + retry_without_tag.len());
+) -> SmallVec<[u8; MAX_RETRY_PSEUDO_PACKET]> {
+    let mut out = SmallVec::new();
     out.push(original_dcid.len() as u8);
     out.extend_from_slice(original_dcid.as_slice());
     out.extend_from_slice(retry_without_tag);
@@ -350,6 +354,8 @@ const VERSION_NEGOTIATION: u32 = 0;
 /// Header protection's sample starts so far behind the packet number (RFC 9001 §5.4.2).
 const SAMPLE_OFFSET: usize = 4;
 const SAMPLE_LEN: usize = 16;
+/// For a Retry that fits a datagram which every path carries.
+const MAX_RETRY_PSEUDO_PACKET: usize = 1 + ConnectionId::MAX_LEN + MIN_DATAGRAM - TAG_LEN;
 /// The shortest stateless reset (RFC 9000 §10.3).
 const MIN_SHORT_PACKET: usize = 21;
 

@@ -136,7 +136,7 @@ fn a_retry_needs_a_token() {
 #[test]
 fn the_pseudo_packet_of_a_retry_starts_with_the_original_connection_id() {
     assert_eq!(
-        retry_pseudo_packet(cid(&[5, 6]), &[0xf0, 1]),
+        retry_pseudo_packet(cid(&[5, 6]), &[0xf0, 1]).as_slice(),
         [2, 5, 6, 0xf0, 1]
     );
 }
