@@ -15,6 +15,8 @@ pub(crate) use self::parameters::TransportParameters;
 pub(crate) const VERSION: u32 = 0x6d70_6601;
 /// Bytes of UDP payload that every path must carry (RFC 9000 §14).
 pub(crate) const MIN_DATAGRAM: usize = 1200;
+/// Bytes of UDP payload that are ever sent in one datagram.
+pub(crate) const MAX_DATAGRAM: usize = 9000;
 /// Bytes that the AEAD adds to a packet.
 pub(crate) const TAG_LEN: usize = 16;
 /// Bytes of each connection ID that this implementation hands out.
