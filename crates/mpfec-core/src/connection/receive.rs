@@ -126,8 +126,7 @@ impl Connection {
         let size = packet.len();
         self.idle_since = arrival.now;
         let result = payload_of(packet, opened).and_then(|payload| {
-            let ack_eliciting =
-                self.handle_early_frames(arrival, kind, source, size, payload)?;
+            let ack_eliciting = self.handle_early_frames(arrival, kind, source, size, payload)?;
             if let Some(space) = self.handshake.space_mut(level) {
                 space.received.on_received(
                     arrival.now,

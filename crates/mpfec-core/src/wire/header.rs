@@ -6,9 +6,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::reader::{Malformed, Reader};
-use super::{
-    ConnectionId, LOCAL_CID_LEN, MIN_DATAGRAM, TAG_LEN, VERSION, packet_number, varint,
-};
+use super::{ConnectionId, LOCAL_CID_LEN, MIN_DATAGRAM, TAG_LEN, VERSION, packet_number, varint};
 
 /// What a long header that carries frames is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
