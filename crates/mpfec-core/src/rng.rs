@@ -11,7 +11,7 @@ pub struct Rng(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    System(Reserve),
+    System(Box<Reserve>),
     Seeded(u64),
 }
 
@@ -27,7 +27,7 @@ impl Rng {
     /// Unpredictable: what every connection over a real network must use.
     #[must_use]
     pub fn system() -> Self {
-        Self(Source::System(Reserve::empty()))
+        Self(Source::System(Box::new(Reserve::empty())))
     }
 
     /// Repeats from its seed and can be predicted: for simulations and tests only.
