@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::crypto::{ClientTls, ServerTls};
+use crate::crypto::{ClientTls, ResetKey, ServerTls};
 use crate::endpoint::Secret;
 use crate::profile::Profile;
 
@@ -83,6 +83,11 @@ pub struct ServerConfig {
     pub retry_above: usize,
     /// Connections at most; further ones are refused.
     pub max_connections: usize,
+    /// What stateless resets are made from. A server that is given the same key when it
+    /// starts again can tell the clients of before that it has forgotten them; with a new
+    /// one, which is the default, they wait for their idle timeout. It counts from the start
+    /// of an endpoint on.
+    pub reset_key: Option<ResetKey>,
 }
 
 impl ServerConfig {
@@ -95,7 +100,15 @@ impl ServerConfig {
             secret: None,
             retry_above: 64,
             max_connections: 4096,
+            reset_key: None,
         }
+    }
+
+    /// The same, with a key for stateless resets that was kept.
+    #[must_use]
+    pub fn with_reset_key(mut self, key: ResetKey) -> Self {
+        self.reset_key = Some(key);
+        self
     }
 
     /// The same, for clients that hold `secret` only.

@@ -42,8 +42,7 @@ impl Connection {
         let carrier = self.paths.at(index).map(|path| path.id);
         for path in self.paths.iter_mut() {
             let own = Some(path.id) == carrier;
-            let owes = own && owes_itself(path);
-            if !path.received.has_unsent() && !owes {
+            if !path.received.has_unsent() && !(own && owes_itself(path)) {
                 continue;
             }
             let Some(largest) = path.received.largest() else {

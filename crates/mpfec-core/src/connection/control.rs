@@ -49,8 +49,7 @@ impl Control {
             Some(status) => {
                 status.sequence += 1;
                 status.backup = backup;
-                self.status.insert(path);
-                return;
+                return drop(self.status.insert(path));
             }
             None => 1,
         };

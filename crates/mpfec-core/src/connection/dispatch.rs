@@ -178,9 +178,7 @@ impl Connection {
         }
         path.loss.update(packets, 0);
         path.on_spurious(spurious);
-        path.last_answer = Some(now);
-        path.pto.on_ack();
-        path.probes = 0;
+        path.on_answer(now);
         if let Some(silent) = path.liveness.on_answer(now) {
             path.controller.on_return(now);
             self.announce(id, PathChange::Back, PathReason::Answered(silent));
@@ -290,14 +288,6 @@ impl Connection {
             return;
         };
         let slot = path.slot;
-        for lost in lost {
-            tracing::trace!(
-                path = path.id,
-                packet_number = lost.packet_number,
-                cause = ?lost.cause,
-                "packet lost"
-            );
-        }
         let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
         let mut black_hole = false;
         for packet in lost

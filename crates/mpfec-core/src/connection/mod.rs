@@ -16,7 +16,6 @@ mod forge;
 mod handshake;
 mod open;
 mod receive;
-mod routes;
 mod sizes;
 mod state;
 mod stats;
@@ -321,7 +320,7 @@ impl Connection {
     #[must_use]
     pub fn tuples(&self) -> Vec<FourTuple> {
         if self.paths.len() == 0 {
-            self.handshake.routes.tuples()
+            self.handshake.tuples()
         } else {
             self.paths.iter().map(|path| path.tuple).collect()
         }

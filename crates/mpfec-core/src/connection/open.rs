@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, PathStart, Validation};
+use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -106,7 +106,7 @@ impl Connection {
     /// Closes the paths of a socket that is gone, for example with its interface.
     pub fn socket_gone(&mut self, now: Instant, socket: SocketId) {
         let now = self.monotonic(now);
-        self.handshake.routes.forget_socket(socket);
+        self.handshake.forget_socket(socket);
         let gone: Vec<u32> = self
             .paths
             .iter()
@@ -157,15 +157,12 @@ impl Connection {
             slot,
             tuple,
             validation,
-            &PathStart {
-                now,
-                congestion: self.config.profile.congestion,
-                max_mtu,
-                rtt: self
-                    .handshake
-                    .rtt()
-                    .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
-            },
+            self.config.profile.congestion,
+            max_mtu,
+            self.handshake
+                .rtt()
+                .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
+            now,
         );
         self.paths.insert(path);
         self.issue_connection_ids();
@@ -180,7 +177,7 @@ impl Connection {
         let Some(slot) = self.paths.free_slot() else {
             return false;
         };
-        let proved = self.handshake.routes.has_validated(&tuple);
+        let proved = self.handshake.has_validated(&tuple);
         let validation = if proved {
             Validation::validated()
         } else {
@@ -254,12 +251,18 @@ impl Connection {
 
     /// Everything in flight on the path at `index` counts as lost.
     pub(super) fn give_up_in_flight(&mut self, now: Instant, index: usize) {
+        self.give_up_sent_by(now, index, now);
+    }
+
+    /// What left on the path at `index` by `sent_by` and is in flight counts as lost.
+    pub(super) fn give_up_sent_by(&mut self, now: Instant, index: usize, sent_by: Instant) {
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };
         let mut lost = std::mem::take(&mut self.scratch.lost);
-        path.space.declare_all_lost(now, &mut lost);
+        path.space.declare_silent(now, sent_by, &mut lost);
         let slot = path.slot;
+        path.unanswered += lost.len() as u64;
         path.given_up += lost.len() as u64;
         path.counters.lost_packets += lost.len() as u64;
         for packet in &lost {

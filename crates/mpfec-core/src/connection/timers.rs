@@ -153,12 +153,17 @@ impl Connection {
             return;
         };
         if self.has_other_usable(path.id) {
-            if path.is_silence_certain() {
-                return self.suspect(now, index);
+            // Others carry what they carried; what left later may still be answered.
+            if let Some(overdue) = path.overdue_since(now) {
+                self.give_up_sent_by(now, index, overdue);
             }
-            // A few packets at most: others carry what they carried, and the path is asked.
-            self.give_up_in_flight(now, index);
-            if let Some(path) = self.paths.at_mut(index) {
+            let Some(path) = self.paths.at_mut(index) else {
+                return;
+            };
+            if path.is_silence_certain() {
+                self.suspect(now, index);
+            } else if !path.space.ack_eliciting_in_flight() {
+                // A few packets at most: the path is asked.
                 path.pto.on_timeout();
                 path.probes = 1;
             }
@@ -211,10 +216,10 @@ struct Earliest(Option<(Instant, Timer)>);
 
 impl Earliest {
     fn add(&mut self, at: Option<Instant>, timer: Timer) {
-        if let Some(at) = at
-            && self.0.is_none_or(|(earliest, _)| at < earliest)
-        {
-            self.0 = Some((at, timer));
+        if let Some(at) = at {
+            if self.0.is_none_or(|(earliest, _)| at < earliest) {
+                self.0 = Some((at, timer));
+            }
         }
     }
 }

@@ -12,7 +12,6 @@ mod pin;
 mod protection;
 mod reset;
 mod retry;
-mod stranger;
 mod tls;
 
 pub(crate) use self::authenticate::{authenticate, verify_authentication};
@@ -23,7 +22,6 @@ pub(crate) use self::one_rtt::OneRttKeys;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::pair::connected;
 pub(crate) use self::protection::{OpenError, Opened};
-pub(crate) use self::reset::ResetKey;
+pub use self::reset::ResetKey;
 pub(crate) use self::retry::{retry_tag, verify_retry_tag};
-pub(crate) use self::stranger::is_authentic_initial;
 pub use self::tls::{ClientTls, ServerTls, TlsError};

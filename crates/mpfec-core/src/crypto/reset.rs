@@ -9,12 +9,20 @@ use crate::rng::Rng;
 /// From this an endpoint derives the reset token of any of its connection IDs, also of
 /// connections that it has forgotten (RFC 9000 §10.3.2).
 #[derive(Clone)]
-pub(crate) struct ResetKey(hmac::Key);
+pub struct ResetKey(hmac::Key);
 
 impl ResetKey {
     /// A new key; tokens of another one mean nothing to it.
-    pub(crate) fn new(rng: &mut Rng) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, &rng.bytes::<32>()))
+    #[must_use]
+    pub fn generate(rng: &mut Rng) -> Self {
+        Self::from_bytes(rng.bytes())
+    }
+
+    /// From its bytes, which must come from a generator of good randomness and be kept
+    /// secret: whoever knows them can end every connection.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
     }
 
     /// The token that goes with a connection ID.
@@ -38,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_token_depends_on_the_key_and_the_connection_id_only() {
-        let key = ResetKey::new(&mut Rng::seeded(1));
-        let other = ResetKey::new(&mut Rng::seeded(2));
+        let key = ResetKey::generate(&mut Rng::seeded(1));
+        let other = ResetKey::generate(&mut Rng::seeded(2));
         assert_eq!(key.token(b"one"), key.clone().token(b"one"));
         assert_ne!(key.token(b"one"), key.token(b"two"));
         assert_ne!(key.token(b"one"), other.token(b"one"));

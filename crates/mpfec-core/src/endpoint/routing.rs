@@ -61,10 +61,11 @@ impl Endpoint {
     /// when it starts to count; `rng` gives its keys.
     #[must_use]
     pub fn new(now: Instant, server: Option<ServerConfig>, mut rng: Rng) -> Self {
+        let kept = server.as_ref().and_then(|server| server.reset_key.clone());
         Self {
             server,
             routes: Routes::default(),
-            reset_key: ResetKey::new(&mut rng),
+            reset_key: kept.unwrap_or_else(|| ResetKey::generate(&mut rng)),
             reset_limit: ResetLimit::new(now),
             token_key: TokenKey::new(&mut rng),
             rng,
@@ -112,6 +113,7 @@ impl Endpoint {
             address_validated: true,
             authentication: config
                 .secret
+                .clone()
                 .map_or(Authentication::None, Authentication::Prove),
             reset_key: self.reset_key.clone(),
         };
@@ -147,7 +149,7 @@ impl Endpoint {
                 if let Some(handle) = self.routes.find(&dcid) {
                     return Routed::Connection(handle, datagram);
                 }
-                if kind != LongType::Initial || datagram.data.len() < MIN_DATAGRAM {
+                if kind != LongType::Initial || datagram.data.len() < usize::from(MIN_DATAGRAM) {
                     return Routed::Ignored;
                 }
                 let initial = Initial {
@@ -166,7 +168,7 @@ impl Endpoint {
                 }
             }
             Protected::UnknownVersion { dcid, scid, .. } => {
-                if self.server.is_none() || datagram.data.len() < MIN_DATAGRAM {
+                if self.server.is_none() || datagram.data.len() < usize::from(MIN_DATAGRAM) {
                     return Routed::Ignored;
                 }
                 let random = self.rng.bytes::<1>()[0];
@@ -200,10 +202,10 @@ impl Endpoint {
         datagram: Datagram,
         response: &mut Vec<u8>,
     ) -> Routed {
-        if let Some(token) = datagram.data.last_chunk::<16>()
-            && let Some(handle) = self.routes.find_reset(&ResetToken(*token))
-        {
-            return Routed::Connection(handle, datagram);
+        if let Some(token) = datagram.data.last_chunk::<16>() {
+            if let Some(handle) = self.routes.find_reset(&ResetToken(*token)) {
+                return Routed::Connection(handle, datagram);
+            }
         }
         if self.server.is_none() || !self.reset_limit.allows(now) {
             return Routed::Ignored;

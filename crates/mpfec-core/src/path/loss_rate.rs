@@ -22,7 +22,17 @@ impl LossRate {
 
     /// How many losses in a row chance alone hardly explains: less than once in a hundred.
     pub(crate) fn improbable_run(&self) -> u32 {
-        (0.01f64.ln() / self.get().ln()).ceil().clamp(3.0, 32.0) as u32
+        self.run(0.01)
+    }
+
+    /// How many losses in a row chance alone does not explain: the end of every flight may
+    /// get lost, and a path has many flights.
+    pub(crate) fn inexplicable_run(&self) -> u32 {
+        self.run(0.0001)
+    }
+
+    fn run(&self, chance: f64) -> u32 {
+        (chance.ln() / self.get().ln()).ceil().clamp(3.0, 32.0) as u32
     }
 
     /// Packets counted as lost arrived after all.

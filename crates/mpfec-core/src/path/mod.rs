@@ -95,6 +95,8 @@ pub(crate) struct Path {
     pub(crate) last_received: Option<Instant>,
     /// When something sent on the path was acknowledged last.
     pub(crate) last_answer: Option<Instant>,
+    /// Packets whose answers were overdue since then.
+    pub(crate) unanswered: u64,
     /// Packets that count as lost because the path was silent, not because others arrived.
     pub(crate) given_up: u64,
     /// Acknowledgements written since the path itself last carried one of its own.
@@ -110,17 +112,7 @@ pub(crate) struct PathCounters {
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) delivered_bytes: u64,
-}
-
-/// What a path begins with, beside its identity.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PathStart {
-    pub(crate) now: Instant,
-    pub(crate) congestion: ControllerKind,
-    /// Bytes of UDP payload that may be tried.
-    pub(crate) max_mtu: u16,
-    /// The RTT to assume before anything is measured.
-    pub(crate) rtt: Duration,
+    pub(crate) received_symbol_bytes: u64,
 }
 
 impl Path {
@@ -129,9 +121,11 @@ impl Path {
         slot: usize,
         tuple: FourTuple,
         validation: Validation,
-        start: &PathStart,
+        congestion: ControllerKind,
+        max_mtu: u16,
+        rtt: Duration,
+        now: Instant,
     ) -> Self {
-        let now = start.now;
         Self {
             id,
             slot,
@@ -144,14 +138,14 @@ impl Path {
             backup: false,
             peer_status: 0,
             ecn: EcnValidation::default(),
-            mtu: MtuDiscovery::new(start.max_mtu),
+            mtu: MtuDiscovery::new(max_mtu),
             space: PacketSpace::new(),
             received: ReceivedPackets::new(MAX_ACK_DELAY),
             reordering: Reordering::default(),
             pto: Pto::default(),
             probes: 0,
-            rtt: RttEstimator::new(start.rtt),
-            controller: start.congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
+            rtt: RttEstimator::new(rtt),
+            controller: congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
             pacer: Pacer::new(MIN_MTU, now),
             delivery: DeliveryRate::new(now),
             delivery_rate: 0,
@@ -161,6 +155,7 @@ impl Path {
             last_received: None,
             last_answer: None,
             given_up: 0,
+            unanswered: 0,
             acks_elsewhere: 0,
         }
     }
@@ -207,7 +202,7 @@ impl Path {
     /// the oldest packet is overdue, and answers to others, if there were any lately, have
     /// stopped.
     pub(crate) fn silent_at(&self) -> Option<Instant> {
-        let overdue = self.space.oldest_unacked()? + self.pto_base();
+        let overdue = self.space.oldest_unacked()? + self.patience();
         let pause = (4 * self.rtt.var()).max(self.srtt() / 2).max(MIN_PAUSE);
         let stopped = self
             .last_answer
@@ -215,10 +210,28 @@ impl Path {
         Some(stopped.map_or(overdue, |stopped| overdue.max(stopped)))
     }
 
-    /// Whether so many packets are unanswered that random loss does not explain it.
+    /// When packets left whose answers are overdue by now.
+    pub(crate) fn overdue_since(&self, now: Instant) -> Option<Instant> {
+        now.checked_sub(self.patience())
+    }
+
+    /// Samples of one flight agree so well that their variance says little about the next.
+    fn patience(&self) -> Duration {
+        self.pto_base().max(self.srtt() * 9 / 8 + MAX_ACK_DELAY)
+    }
+
+    /// Whether so many packets have been overdue since the last answer that random loss does
+    /// not explain it, or a probe as well.
     pub(crate) fn is_silence_certain(&self) -> bool {
-        let unanswered = self.space.bytes_in_flight() / u64::from(self.mtu.current());
-        self.pto.count() > 0 || unanswered >= u64::from(self.loss.improbable_run())
+        self.pto.count() > 0 || self.unanswered >= u64::from(self.loss.inexplicable_run())
+    }
+
+    /// Something that was sent on the path was acknowledged.
+    pub(crate) fn on_answer(&mut self, now: Instant) {
+        self.last_answer = Some(now);
+        self.unanswered = 0;
+        self.pto.on_ack();
+        self.probes = 0;
     }
 
     /// Goes on to the next address to try, if there are several.

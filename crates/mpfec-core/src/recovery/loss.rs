@@ -39,11 +39,23 @@ impl<D: Clone> PacketSpace<D> {
 
     /// Declares lost all that is unacknowledged: the path is silent.
     pub(crate) fn declare_all_lost(&mut self, now: Instant, lost: &mut Vec<Lost<D>>) {
-        for packet_number in self.first..self.end() {
-            self.declare_lost(now, packet_number, LossCause::Silence, lost);
-        }
-        self.settle();
+        self.declare_silent(now, now, lost);
         self.loss_time = None;
+    }
+
+    /// Declares lost what left by `sent_by` and is unacknowledged.
+    pub(crate) fn declare_silent(
+        &mut self,
+        now: Instant,
+        sent_by: Instant,
+        lost: &mut Vec<Lost<D>>,
+    ) {
+        while let Some(Some(packet)) = self.slots.front()
+            && packet.sent_at <= sent_by
+        {
+            self.declare_lost(now, self.first, LossCause::Silence, lost);
+            self.settle();
+        }
     }
 
     /// When the oldest packet behind an acknowledged one will be old enough to be lost:

@@ -62,6 +62,7 @@ pub(crate) enum Token {
     PathStatus {
         path: u32,
     },
+    MaxPathId,
     HandshakeDone,
     AddAddress {
         id: u64,
