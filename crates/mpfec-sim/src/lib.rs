@@ -19,7 +19,6 @@
 //! assert_eq!(link.poll_delivery(due).unwrap().tag, "hello");
 //! ```
 
-mod bulk;
 mod check;
 mod clock;
 mod config;
@@ -30,15 +29,17 @@ mod link;
 mod loss;
 mod network;
 mod node;
+mod peer;
 mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
 mod rng;
+mod scene;
 mod setup;
+mod simulation;
 pub mod toml;
 pub mod traffic;
 
-pub use self::bulk::{Receiver, Sender};
 pub use self::check::{MAX_PATHS, SetupError};
 pub use self::config::{Change, LinkConfig, MAX_DELAY};
 pub use self::counters::{DropReason, LinkCounters};
@@ -48,8 +49,11 @@ pub use self::link::{Delivered, Link};
 pub use self::loss::GilbertElliott;
 pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEnds};
 pub use self::node::{Application, Node};
+pub use self::peer::{Incoming, Outgoing, Peer};
 pub use self::queue::QueueLimit;
 #[cfg(feature = "tokio")]
 pub use self::relay::{RelayStats, UdpRelay};
 pub use self::rng::Rng;
+pub use self::scene::{Scene, scene};
 pub use self::setup::{Direction, PathSetup, Setup, TimedChange};
+pub use self::simulation::Simulation;

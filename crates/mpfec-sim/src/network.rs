@@ -3,7 +3,7 @@
 mod address;
 mod join;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,6 +40,8 @@ pub struct Network<H> {
     next_action: u64,
     joined: u8,
     idle_turns: u32,
+    recorded: VecDeque<Packet>,
+    most_recorded: usize,
     counters: NetworkCounters,
     digest: u64,
 }
@@ -105,6 +107,8 @@ impl<H: Host> Network<H> {
             next_action: 0,
             joined: 0,
             idle_turns: 0,
+            recorded: VecDeque::new(),
+            most_recorded: 0,
             counters: NetworkCounters::default(),
             digest: 0,
         }
@@ -205,8 +209,35 @@ impl<H: Host> Network<H> {
         self.counters
     }
 
-    /// A hash of every delivery to a host so far, its time and its bytes: two runs that
-    /// agree in it have been the same.
+    /// Keeps a copy of the last so many datagrams handed to a host.
+    pub fn record(&mut self, datagrams: usize) {
+        self.most_recorded = datagrams;
+        self.recorded.truncate(datagrams);
+    }
+
+    /// What an observer beside the hosts has seen of late, the oldest first, with the
+    /// addresses that receivers saw.
+    #[must_use]
+    pub fn recorded(&self) -> &VecDeque<Packet> {
+        &self.recorded
+    }
+
+    /// Delivers a datagram that no host has sent: an attacker may write any address as its
+    /// source.
+    pub fn inject(&mut self, packet: Packet) {
+        let transit = Transit {
+            from: packet.from,
+            to: packet.to,
+            ecn: packet.ecn,
+            route: Arc::new([]),
+            hop: 0,
+        };
+        self.forward(transit, packet.payload);
+    }
+
+    /// A hash of every delivery to a host so far: when, to whom, how large. Two runs that
+    /// agree in it have been the same but for what was in the packets: TLS takes its keys
+    /// from the system.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
@@ -339,16 +370,20 @@ impl<H: Host> Network<H> {
             return;
         };
         self.counters.delivered += 1;
-        self.digest = digest(self.digest, self.elapsed(), host, &payload);
-        self.hosts[host.0].value.handle_datagram(
-            self.now,
-            Packet {
-                from,
-                to,
-                ecn,
-                payload,
-            },
-        );
+        self.digest = digest(self.digest, self.elapsed(), host, payload.len());
+        let packet = Packet {
+            from,
+            to,
+            ecn,
+            payload,
+        };
+        if self.most_recorded > 0 {
+            if self.recorded.len() >= self.most_recorded {
+                self.recorded.pop_front();
+            }
+            self.recorded.push_back(packet.clone());
+        }
+        self.hosts[host.0].value.handle_datagram(self.now, packet);
     }
 
     fn fire_actions(&mut self) -> bool {
@@ -401,19 +436,11 @@ impl<H: Host> Network<H> {
 }
 
 /// Folds a delivery into the digest of a run.
-fn digest(digest: u64, elapsed: Duration, host: HostId, payload: &[u8]) -> u64 {
+fn digest(digest: u64, elapsed: Duration, host: HostId, size: usize) -> u64 {
     let mix =
         |digest: u64, word: u64| (digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    let (words, rest) = payload.as_chunks::<8>();
-    let mut digest = mix(
-        mix(digest, elapsed.as_nanos() as u64),
-        (host.0 << 32 | payload.len()) as u64,
-    );
-    for &word in words {
-        digest = mix(digest, u64::from_le_bytes(word));
-    }
-    rest.iter()
-        .fold(digest, |digest, &byte| mix(digest, u64::from(byte)))
+    let digest = mix(digest, elapsed.as_nanos() as u64);
+    mix(digest, (host.0 << 32 | size) as u64)
 }
 
 /// Turns at one instant in which only timers fired.

@@ -122,11 +122,10 @@ impl Delay {
         (self.effective_window() * self.mss) as u64
     }
 
-    /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
-    /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
+    /// What arrives within a millisecond, 4..64 packets: below that, the noise of the hosts'
+    /// schedulers would starve the path.
     fn least_window(&self) -> f64 {
-        let most = self.target_cap.clamp(64.0, 256.0);
-        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, most)
+        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, 64.0)
     }
 
     /// Packets to keep in the queue.

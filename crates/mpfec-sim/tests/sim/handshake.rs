@@ -1,0 +1,209 @@
+//! How connections begin, and how they fail to.
+
+use std::time::Duration;
+
+use mpfec_core::{CloseReason, Fingerprint, Secret};
+use mpfec_sim::{Change, Direction, Scene, Simulation, scene};
+
+use crate::{kib, mbit, ms, secs};
+
+/// Time until both ends are connected.
+fn connect(scene: Scene, within: Duration) -> Duration {
+    let mut net = scene.start();
+    until_connected(&mut net, within)
+}
+
+fn until_connected(net: &mut Simulation, within: Duration) -> Duration {
+    let took = net.run_until(within, |net| {
+        net.client().connected_at().is_some() && net.server().connected_at().is_some()
+    });
+    took.unwrap_or_else(|| {
+        panic!(
+            "not connected within {within:?}: client {:?}, server {:?}",
+            net.client().closed(),
+            net.server().closed()
+        )
+    })
+}
+
+/// Two paths of 50 and 80 ms.
+fn two_paths() -> Scene {
+    scene()
+        .path("near", mbit(20), ms(50))
+        .path("far", mbit(10), ms(80))
+}
+
+/// Runs until both ends have given up or been told, and says why they ended.
+fn until_closed(
+    net: &mut Simulation,
+    within: Duration,
+) -> (Option<CloseReason>, Option<CloseReason>) {
+    net.run_until(within, |net| {
+        net.client_closed().is_some() && net.server_closed().is_some()
+    });
+    (net.client_closed().cloned(), net.server_closed().cloned())
+}
+
+#[test]
+fn without_loss_it_takes_one_and_a_half_round_trips() {
+    let took = connect(two_paths(), secs(1));
+    assert!(took <= ms(50) * 3 / 2 + ms(5), "{took:?}");
+}
+
+#[test]
+fn it_completes_under_30_percent_loss_both_ways() {
+    let lossy = |scene: Scene| scene.with(Direction::Both, Change::Loss(0.3));
+    for seed in 1..=100 {
+        connect(lossy(two_paths()).seed(seed), ms(2500));
+        let alone = scene().path("only", mbit(10), ms(80));
+        connect(lossy(alone).seed(seed), secs(10));
+    }
+}
+
+#[test]
+fn it_completes_under_reordering_duplication_and_corruption() {
+    for seed in 1..=50 {
+        connect(
+            two_paths()
+                .with(
+                    Direction::Both,
+                    Change::Reorder {
+                        share: 0.4,
+                        delay: ms(60),
+                    },
+                )
+                .with(Direction::Both, Change::Duplicate(0.4))
+                .with(Direction::Both, Change::Corrupt(0.1))
+                .seed(seed),
+            secs(1),
+        );
+    }
+}
+
+#[test]
+fn a_path_that_is_dead_from_the_start_costs_nothing() {
+    for dead in [Direction::Both, Direction::Forward, Direction::Backward] {
+        let mut net = two_paths().start();
+        net.at(Duration::ZERO, "near", dead, Change::Cut);
+        let took = until_connected(&mut net, secs(1));
+        assert!(took <= ms(80) * 3 / 2 + ms(5), "{dead:?}: {took:?}");
+        net.send(kib(100));
+        net.deliver(secs(1));
+    }
+}
+
+#[test]
+fn a_client_that_nobody_answers_is_told_so_in_bounded_time() {
+    let mut net = two_paths()
+        .both(|config| config.idle_timeout = secs(10))
+        .start();
+    for path in ["near", "far"] {
+        net.cut_at(Duration::ZERO, path);
+    }
+    net.run_for(secs(11));
+    assert_eq!(net.client_closed(), Some(&CloseReason::TimedOut));
+    assert_eq!(net.view().host(net.client_host()).connections(), 0);
+}
+
+#[test]
+fn both_ends_give_up_when_all_paths_die_during_the_handshake() {
+    let mut net = two_paths()
+        .both(|config| config.idle_timeout = secs(10))
+        .start();
+    // The first flight has arrived; the answer never does.
+    for path in ["near", "far"] {
+        net.at(ms(20), path, Direction::Backward, Change::Cut);
+        net.cut_at(ms(45), path);
+    }
+    let closed = until_closed(&mut net, secs(11));
+    let timed_out = Some(CloseReason::TimedOut);
+    assert_eq!(closed, (timed_out.clone(), timed_out));
+}
+
+#[test]
+fn a_client_expecting_another_server_sends_it_nothing() {
+    let expected = Fingerprint::from_bytes([7; 32]);
+    let mut net = two_paths().expecting(expected).start();
+    net.send(kib(10));
+    let (client, server) = until_closed(&mut net, secs(1));
+    assert!(client.is_some_and(|reason| reason.is_authentication()));
+    assert!(server.is_some_and(|reason| reason.is_authentication()));
+    assert!(net.client().connected_at().is_none() && net.server().read() == 0);
+}
+
+#[test]
+fn a_client_without_the_right_secret_is_turned_away() {
+    let right = Secret::from_bytes([1; 16]);
+    for wrong in [None, Some(Secret::from_bytes([2; 16]))] {
+        let mut net = two_paths().secrets(right, wrong).start();
+        net.send(kib(10));
+        let (client, server) = until_closed(&mut net, secs(5));
+        assert!(
+            client.is_some_and(|reason| reason.is_authentication()),
+            "{wrong:?}"
+        );
+        assert!(
+            server.is_some_and(|reason| reason.is_authentication()),
+            "{wrong:?}"
+        );
+        assert!(net.server().connected_at().is_none() && net.server().read() == 0);
+    }
+    let took = connect(two_paths().secrets(right, Some(right)), secs(1));
+    assert!(took <= ms(50) * 3 / 2 + ms(5), "{took:?}");
+}
+
+#[test]
+fn a_busy_server_asks_for_a_proof_of_address_first() {
+    let took = connect(two_paths().retry_above(0), secs(1));
+    assert!(
+        took >= ms(50) * 5 / 2 && took <= ms(50) * 5 / 2 + ms(5),
+        "{took:?}"
+    );
+    for seed in 1..=30 {
+        let lossy = two_paths().with(Direction::Both, Change::Loss(0.2));
+        connect(lossy.retry_above(0).seed(seed), secs(5));
+    }
+}
+
+#[test]
+fn a_full_server_refuses_at_once() {
+    let mut net = two_paths().max_connections(0).start();
+    let took = net.run_until(secs(1), |net| net.client_closed().is_some());
+    assert!(took.is_some_and(|took| took <= ms(55)), "{took:?}");
+    assert!(net.client_closed().is_some_and(CloseReason::is_refusal));
+}
+
+#[test]
+fn a_server_sends_an_unproved_address_at_most_three_times_what_came_from_it() {
+    let mut net = two_paths().start();
+    for path in ["near", "far"] {
+        // The client never gets an answer, so that it never proves its address.
+        net.at(Duration::ZERO, path, Direction::Backward, Change::Cut);
+    }
+    net.run_until(secs(70), |net| {
+        for path in ["near", "far"] {
+            let ends = net.ends(path);
+            let received = net.view().link(ends.forward).counters().delivered_bytes;
+            let sent = net.view().link(ends.backward).counters().submitted_bytes;
+            assert!(sent <= 3 * received, "{sent} bytes for {received}");
+        }
+        false
+    });
+    let answered = net
+        .view()
+        .link(net.ends("near").backward)
+        .counters()
+        .submitted;
+    assert!(answered > 1, "the server did answer");
+    assert_eq!(net.server_closed(), Some(&CloseReason::TimedOut));
+}
+
+#[test]
+fn two_clients_connect_one_after_the_other() {
+    let mut net = two_paths().connect();
+    net.connect_again();
+    net.run_for(secs(1));
+    let server = net.view().host(net.server_host());
+    assert_eq!(server.connections(), 2);
+    assert!(net.client_closed().is_none());
+}

@@ -1,0 +1,26 @@
+//! The state machine that ships, in a simulated network: one behaviour per file.
+
+mod handshake;
+mod path_dies;
+
+use std::time::Duration;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+const fn mbit(mbit: u64) -> u64 {
+    mbit * 1_000_000
+}
+
+const fn kib(kib: u64) -> u64 {
+    kib << 10
+}
+
+const fn mib(mib: u64) -> u64 {
+    mib << 20
+}
