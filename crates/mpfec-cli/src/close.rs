@@ -1,5 +1,9 @@
 //! The codes with which the program closes a connection, and what they mean to the peer.
 
+use std::time::Duration;
+
+use mpfec_core::net::Connection;
+
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -95,6 +99,22 @@ impl CloseCode {
     }
 }
 
+/// Streams end when the other end fails, a moment before it says why: then that is the error.
+pub(crate) async fn or_its_reason<T>(
+    connection: &Connection,
+    result: Result<T, CliError>,
+) -> Result<T, CliError> {
+    match result {
+        Err(error) if error.exit == Exit::Refused => {
+            match tokio::time::timeout(MOMENT, connection.closed()).await {
+                Ok(reason) => Err(reason.into()),
+                Err(_) => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
 impl CliError {
     /// The code that tells the peer of this error.
     pub(crate) fn close_code(&self) -> CloseCode {
@@ -105,6 +125,9 @@ impl CliError {
         }
     }
 }
+
+/// Between the end of a stream and the reason for it.
+const MOMENT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

@@ -44,6 +44,11 @@ fn main() -> ExitCode {
         Output::new(cli.global.json, cli.global.quiet),
         cli.global.expert.clone(),
     );
+    let patience = match &cli.command {
+        // Files that are being put in place are put there, or leave nothing behind.
+        Command::Recv(_) => STORING,
+        _ => PATIENCE,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
@@ -52,7 +57,7 @@ fn main() -> ExitCode {
         Ok(runtime) => {
             let result = runtime.block_on(until_stopped(&context, cli.command));
             // Whoever still waits for a disk or a terminal is not waited for.
-            runtime.shutdown_timeout(PATIENCE);
+            runtime.shutdown_timeout(patience);
             result
         }
         Err(error) => Err(CliError::other("cannot start the runtime", error)),
@@ -199,6 +204,8 @@ fn trace(global: &Global) {
 /// Threads for tasks; each endpoint is one task.
 const WORKERS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a disk may take at the end.
+const STORING: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

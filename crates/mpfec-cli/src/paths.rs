@@ -54,6 +54,10 @@ fn print(output: &Output, reports: Vec<InterfaceReport>) {
         for report in reports {
             output.event(&Event::Interface(report));
         }
+        output.event(&Event::Complete {
+            ok: true,
+            from: None,
+        });
         return;
     }
     for line in table(&reports) {

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpfec_core::net::{Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths};
+use mpfec_core::net::{
+    Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths, ReadError, WriteError,
+};
 use mpfec_core::{ClientConfig, ClientTls, CloseReason, Rng, Secret, ServerConfig, ServerTls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -189,8 +191,42 @@ async fn a_reader_that_stops_is_noticed_by_the_writer() {
     within(recv.read_exact(&mut start)).await.unwrap();
     recv.stop(42);
     assert_eq!(within(send.stopped()).await.unwrap(), Some(42));
-    assert!(within(send.write_all(&[0; 100])).await.is_err());
+    // Also when the peer has long confirmed that the stream is over.
+    for _ in 0..20 {
+        let error = within(send.write_all(&[0; 100])).await.unwrap_err();
+        assert_eq!(error, WriteError::Stopped(42));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let _ = send.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_stream_and_its_reset_show_at_every_later_read() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+    let mut finished = connection.open_uni().await.unwrap();
+    finished.write_all(b"all").await.unwrap();
+    finished.finish().unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    assert_eq!(within(recv.read_chunk(10)).await.unwrap().unwrap(), "all");
+    assert_eq!(within(recv.read_chunk(10)).await, Ok(None));
+    within(finished.delivered()).await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(within(recv.read_chunk(10)).await, Ok(None));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    let mut abandoned = connection.open_uni().await.unwrap();
+    abandoned.write_all(b"some").await.unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    assert_eq!(within(recv.read_chunk(10)).await.unwrap().unwrap(), "some");
+    abandoned.reset(9);
+    for _ in 0..20 {
+        assert_eq!(within(recv.read_chunk(10)).await, Err(ReadError::Reset(9)));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

@@ -26,6 +26,14 @@ pub(crate) enum Event {
     Skipped(SkippedReport),
     /// A transfer is complete and verified.
     Done(Done),
+    /// A listing is complete, or a measurement whose result the client has.
+    #[serde(rename = "done")]
+    Complete {
+        ok: bool,
+        /// Who measured.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+    },
     /// A measurement is complete.
     Result(Box<PerfResult>),
     /// The interfaces of this host.

@@ -64,10 +64,10 @@ impl Output {
 
     /// One JSON object on a line; nothing without `--json`.
     pub(crate) fn event(&self, event: &Event) {
-        if self.0.json {
-            if let Ok(line) = serde_json::to_string(event) {
-                self.data(&line);
-            }
+        if self.0.json
+            && let Ok(line) = serde_json::to_string(event)
+        {
+            self.data(&line);
         }
     }
 

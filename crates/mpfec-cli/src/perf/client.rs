@@ -10,7 +10,7 @@ use super::PerfHello;
 use super::session;
 use crate::args::PerfClientArgs;
 use crate::client;
-use crate::close::CloseCode;
+use crate::close::{CloseCode, or_its_reason};
 use crate::context::Context;
 use crate::engine;
 use crate::error::CliError;
@@ -65,6 +65,7 @@ pub(super) async fn measure(
     };
     let monitor = Monitor::start(connection.clone(), context.output.clone(), watched);
     let outcome = session::ask(connection, wanted, &moved).await;
+    let outcome = or_its_reason(connection, outcome).await;
     let mut paths = monitor.finish().await;
     match &outcome {
         Ok(_) => connection.close(CloseCode::Done.to_wire(), ""),

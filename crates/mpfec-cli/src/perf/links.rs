@@ -90,6 +90,10 @@ pub(super) fn list(output: &Output) {
             output.data(&format!("{:15} {limit:>12}  {}", setup.name, setup.summary));
         }
     }
+    output.event(&Event::Complete {
+        ok: true,
+        from: None,
+    });
 }
 
 #[cfg(test)]

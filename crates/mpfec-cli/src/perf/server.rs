@@ -7,10 +7,11 @@ use tokio::task::JoinSet;
 
 use super::session;
 use crate::args::PerfServerArgs;
-use crate::close::CloseCode;
+use crate::close::{CloseCode, or_its_reason};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
+use crate::output::Event;
 use crate::service::Service;
 
 /// Prints a ticket, and answers those who hold it.
@@ -36,7 +37,10 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
             Some(ended) = sessions.join_next() => {
                 let Ok((from, result)) = ended else { continue };
                 match &result {
-                    Ok(()) => output.say(&format!("measured with {from}")),
+                    Ok(()) => {
+                        output.say(&format!("measured with {from}"));
+                        output.event(&Event::Complete { ok: true, from: Some(from) });
+                    }
                     Err(error) if !args.once => output.error(error),
                     Err(_) => {}
                 }
@@ -52,23 +56,23 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
 
 /// One connection, from hello to close.
 pub(super) async fn serve(connection: &Connection) -> Result<(), CliError> {
-    let result = async {
-        let hello = tokio::time::timeout(HELLO, hello(connection)).await;
-        let (mut control, mut requests, hello) =
-            hello.unwrap_or_else(|_| Err(CliError::protocol("nothing is said")))?;
-        match hello {
-            Hello::Perf(wanted) => {
-                session::answer(connection, &mut control, &mut requests, &wanted).await
-            }
-            Hello::Transfer(_) => {
-                connection.close(CloseCode::WrongService.to_wire(), "mpfec perf server");
-                Err(CliError::protocol(
-                    "it wants to send files to mpfec perf server",
-                ))
-            }
+    let opened = tokio::time::timeout(HELLO, hello(connection)).await;
+    let opened = opened.unwrap_or_else(|_| Err(CliError::protocol("nothing is said")));
+    // The streams stay until the connection is closed: the client would take their end for
+    // an answer.
+    let (result, _streams) = match opened {
+        Ok((mut control, mut requests, Hello::Perf(wanted))) => {
+            let answered = session::answer(connection, &mut control, &mut requests, &wanted);
+            let result = or_its_reason(connection, answered.await).await;
+            (result, Some((control, requests)))
         }
-    }
-    .await;
+        Ok((control, requests, Hello::Transfer(_))) => {
+            connection.close(CloseCode::WrongService.to_wire(), "mpfec perf server");
+            let error = CliError::protocol("it wants to send files to mpfec perf server");
+            (Err(error), Some((control, requests)))
+        }
+        Err(error) => (Err(error), None),
+    };
     match &result {
         Ok(()) => connection.close(CloseCode::Done.to_wire(), ""),
         Err(error) => connection.close(error.close_code().to_wire(), &error.what),

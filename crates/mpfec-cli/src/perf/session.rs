@@ -163,7 +163,8 @@ pub(super) async fn answer(
     } else {
         let stream = connection.accept_uni().await?;
         // Ahead of the client is behind the server.
-        let measured = read_blocks(connection, stream, wanted, -offset, &moved).await?;
+        let measured =
+            read_blocks(connection, stream, wanted, offset.saturating_neg(), &moved).await?;
         Report {
             measured: Some(measured),
             repair_ratio: None,

@@ -29,7 +29,9 @@ struct Entries {
 impl Ledger {
     /// The receiver does not want the rest of an entry.
     pub(super) fn reject(&self, index: u64) {
-        self.lock().rejected.insert(index);
+        let mut entries = self.lock();
+        entries.rejected.insert(index);
+        entries.hashes.remove(&index);
     }
 
     /// The hash of a file that was read.
@@ -163,7 +165,13 @@ impl Producer<'_> {
             }
         }
         let hash = hasher.finalize();
-        self.ledger.lock().hashes.insert(index, hash);
+        {
+            // What was rejected meanwhile is not waited for.
+            let mut ledger = self.ledger.lock();
+            if !ledger.rejected.contains(&index) {
+                ledger.hashes.insert(index, hash);
+            }
+        }
         self.buffer.extend_from_slice(&COMPLETE.to_be_bytes());
         self.buffer.extend_from_slice(hash.as_bytes());
         Ok(self.unless_deaf(Step::File(hash)))

@@ -67,7 +67,8 @@ pub(crate) async fn receive(
 ) -> Result<Received, CliError> {
     let data = connection.accept_uni().await?;
     let (feed, chunks) = mpsc::channel(QUEUE);
-    let (results, mut outcomes) = mpsc::unbounded_channel();
+    // Bounded: a sender that does not listen gets no further.
+    let (results, mut outcomes) = mpsc::channel(MAX_RESULTS);
     let storing = {
         let (destination, counters, runtime) =
             (destination.clone(), Arc::clone(counters), Handle::current());
@@ -124,7 +125,7 @@ pub(crate) async fn receive(
 async fn tell(
     control: &mut SendStream,
     first: EntryResult,
-    others: &mut mpsc::UnboundedReceiver<EntryResult>,
+    others: &mut mpsc::Receiver<EntryResult>,
 ) -> Result<(), CliError> {
     let mut results = vec![first];
     while results.len() < MAX_RESULTS {

@@ -13,7 +13,7 @@ use super::name::plain_text;
 use super::{Counters, Destination, Received, TransferHello, receive};
 use crate::args::RecvArgs;
 use crate::clock;
-use crate::close::CloseCode;
+use crate::close::{CloseCode, or_its_reason};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -96,7 +96,7 @@ impl Receiver {
     /// One connection, from hello to close.
     async fn serve(self, connection: Connection) -> Result<Outcome, CliError> {
         let opened = tokio::time::timeout(HELLO, hello(&connection)).await;
-        let Ok(Ok((control, listen, hello))) = opened else {
+        let Ok(Ok((mut control, listen, hello))) = opened else {
             connection.close(CloseCode::Protocol.to_wire(), "no hello");
             return Ok(Outcome::NoTransfer);
         };
@@ -115,8 +115,8 @@ impl Receiver {
                 return Ok(Outcome::NoTransfer);
             }
         };
-        let result = self.transfer(&connection, control, &hello).await;
-        drop(listen);
+        let result = self.transfer(&connection, &mut control, &hello).await;
+        let result = or_its_reason(&connection, result).await;
         match &result {
             // The sender closes when it has read the summary.
             Ok(()) => {
@@ -125,17 +125,19 @@ impl Receiver {
             }
             Err(error) => connection.close(error.close_code().to_wire(), &error.what),
         }
+        // Not before: the sender would take the end of a stream for an answer.
+        drop((control, listen));
         result.map(|()| Outcome::Complete)
     }
 
     async fn transfer(
         &self,
         connection: &Connection,
-        mut control: SendStream,
+        control: &mut SendStream,
         hello: &TransferHello,
     ) -> Result<(), CliError> {
         let output = &self.context.output;
-        let label = plain_text(&hello.label);
+        let label = shortened(&plain_text(&hello.label));
         let from = connection
             .paths()
             .first()
@@ -160,7 +162,7 @@ impl Receiver {
             is_sender: false,
         };
         let monitor = Monitor::start(connection.clone(), output.clone(), watched);
-        let result = receive(connection, &mut control, &self.destination, &counters).await;
+        let result = receive(connection, control, &self.destination, &counters).await;
         let elapsed = clock::now() - started;
         let paths = monitor.finish().await;
         let Received {
@@ -196,6 +198,14 @@ async fn hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello
     Ok((control, listen, hello))
 }
 
+/// The beginning of a text, so that it fits on a line.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LABEL) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 fn describe(label: &str, bytes: Option<u64>, from: Option<IpAddr>) -> String {
     let size = bytes
         .map(|bytes| format!(", {}", units::size(bytes)))
@@ -228,3 +238,26 @@ async fn confirmed(what: &str) -> Result<bool, CliError> {
 const HELLO: Duration = Duration::from_secs(10);
 /// How long to wait for the peer at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Letters of what a sender calls its transfer.
+const LABEL: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sender_calls_its_transfer_fits_on_a_line() {
+        assert_eq!(shortened("photos (3 files)"), "photos (3 files)");
+        assert_eq!(shortened(&"ü".repeat(81)), format!("{}...", "ü".repeat(80)));
+    }
+
+    #[test]
+    fn a_transfer_is_described_by_what_is_known_of_it() {
+        let from = Some(IpAddr::from([192, 0, 2, 1]));
+        assert_eq!(
+            describe("x", Some(2048), from),
+            "x, 2.0 KiB, from 192.0.2.1"
+        );
+        assert_eq!(describe("stdin", None, None), "stdin");
+    }
+}

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::message::{Answer, EntryResult, Failure, FailureKind, TransferHello, VERSION};
 use super::produce::{Ledger, produce};
 use super::source::{self, Item};
+use crate::close::or_its_reason;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::frame::{self, Hello};
@@ -57,8 +58,8 @@ pub(crate) async fn send_all(
         failed: 0,
         failure: None,
     };
-    let ((), longest_pause) =
-        tokio::try_join!(write(data, pieces), conclusion.listen(&mut answers))?;
+    let told = tokio::try_join!(write(data, pieces), conclusion.listen(&mut answers));
+    let ((), longest_pause) = or_its_reason(connection, told).await?;
     let Conclusion {
         failed, failure, ..
     } = conclusion;

@@ -7,7 +7,7 @@ use std::sync::mpsc as blocking;
 
 use blake3::{Hash, Hasher};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::Sender;
 
 use super::layout::{self, ABANDONED, COMPLETE, Head, MAX_CHUNK};
 use super::message::{EntryResult, Failure, FailureKind};
@@ -64,7 +64,7 @@ pub(super) fn store(
     pull: Pull,
     destination: &Destination,
     counters: &Arc<Counters>,
-    results: &UnboundedSender<EntryResult>,
+    results: &Sender<EntryResult>,
     runtime: &Handle,
 ) -> Result<Stored, CliError> {
     let (finished, finishing) = blocking::channel();
@@ -95,7 +95,7 @@ struct Sink<'a> {
     pull: Pull,
     destination: &'a Destination,
     counters: &'a Arc<Counters>,
-    results: &'a UnboundedSender<EntryResult>,
+    results: &'a Sender<EntryResult>,
     runtime: &'a Handle,
     /// Files are given their names beside the stream: waiting for the disk takes long.
     finished: blocking::Sender<Finished>,
@@ -297,7 +297,7 @@ impl Sink<'_> {
         }
         let blake3 = hash.map(|hash| hash.to_hex().to_string());
         // Nobody listens only if the transfer has failed.
-        let _ = self.results.send(EntryResult {
+        let _ = self.results.blocking_send(EntryResult {
             index,
             blake3,
             failure,

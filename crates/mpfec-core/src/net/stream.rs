@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::{Guard, wait};
+use super::shared::ConnectionState;
 use crate::connection::CloseReason;
 use crate::id::StreamId;
 use crate::stream::{ReadError as StreamReadError, WriteError as StreamWriteError};
@@ -124,10 +125,10 @@ impl SendStream {
         let shared = &self.guard.0;
         let mut state = shared.lock();
         let result = state.connection.finish(self.id);
-        let closed = state.closed.clone();
+        let result = result.map_err(|error| write_error(error, &mut state, self.id));
         drop(state);
         shared.wake_driver();
-        result.map_err(|error| write_error(error, closed))
+        result
     }
 
     /// Waits until the peer's application has read everything up to the end.
@@ -194,15 +195,16 @@ impl SendStream {
                 state.stream(self.id).writer = Some(cx.waker().clone());
                 Poll::Pending
             }
-            Err(error) => Poll::Ready(Err(write_error(error, state.closed.clone()))),
+            Err(error) => Poll::Ready(Err(write_error(error, &mut state, self.id))),
         }
     }
 }
 
-fn write_error(error: StreamWriteError, closed: Option<CloseReason>) -> WriteError {
-    match (error, closed) {
-        (StreamWriteError::Stopped(code), _) => WriteError::Stopped(code),
-        (_, Some(reason)) => WriteError::ConnectionLost(reason),
+/// A stream that the peer stopped is forgotten by the connection sooner than by its writer.
+fn write_error(error: StreamWriteError, state: &mut ConnectionState, id: StreamId) -> WriteError {
+    match (error, state.stream(id).stopped, state.closed.clone()) {
+        (StreamWriteError::Stopped(code), _, _) | (_, Some(code), _) => WriteError::Stopped(code),
+        (_, _, Some(reason)) => WriteError::ConnectionLost(reason),
         _ => WriteError::Finished,
     }
 }
@@ -245,7 +247,8 @@ impl Drop for SendStream {
 pub struct RecvStream {
     guard: Arc<Guard>,
     id: StreamId,
-    ended: bool,
+    /// How it ended, once a read has shown it: every later read shows the same.
+    end: Option<Result<(), ReadError>>,
 }
 
 impl RecvStream {
@@ -254,7 +257,7 @@ impl RecvStream {
         Self {
             guard,
             id,
-            ended: false,
+            end: None,
         }
     }
 
@@ -264,7 +267,8 @@ impl RecvStream {
         self.id
     }
 
-    /// Waits for the next bytes, at most `max`, without copying them; `None` at the end.
+    /// Waits for the next bytes, at most `max`, without copying them; `None` at the end, and
+    /// at every read behind it.
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -303,7 +307,7 @@ impl RecvStream {
 
     /// Reads no more; the peer's writer sees `code`.
     pub fn stop(&mut self, code: u64) {
-        self.ended = true;
+        self.end.get_or_insert(Err(ReadError::Stopped));
         self.guard.0.lock().connection.stop(self.id, code);
         self.guard.0.wake_driver();
     }
@@ -313,9 +317,12 @@ impl RecvStream {
         cx: &mut Context<'_>,
         max: usize,
     ) -> Poll<Result<Option<Bytes>, ReadError>> {
+        if let Some(end) = &self.end {
+            return Poll::Ready(end.clone().map(|()| None));
+        }
         let shared = &self.guard.0;
         let mut state = shared.lock();
-        let result = match state.connection.read(self.id, max) {
+        let end = match state.connection.read(self.id, max) {
             Ok(Some(chunk)) => {
                 let news = state.connection.has_stream_news();
                 drop(state);
@@ -324,7 +331,7 @@ impl RecvStream {
                 }
                 return Poll::Ready(Ok(Some(chunk)));
             }
-            Ok(None) => Ok(None),
+            Ok(None) => Ok(()),
             Err(StreamReadError::Blocked) => match state.closed.clone() {
                 Some(reason) => Err(ReadError::ConnectionLost(reason)),
                 None => {
@@ -339,9 +346,9 @@ impl RecvStream {
                 .map_or(ReadError::Stopped, ReadError::ConnectionLost)),
         };
         drop(state);
-        self.ended = true;
+        self.end = Some(end.clone());
         self.guard.0.wake_driver();
-        Poll::Ready(result)
+        Poll::Ready(end.map(|()| None))
     }
 }
 
@@ -351,9 +358,6 @@ impl AsyncRead for RecvStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.ended {
-            return Poll::Ready(Ok(()));
-        }
         let max = buf.remaining();
         match self.poll_read_chunk(cx, max) {
             Poll::Ready(Ok(chunk)) => {
@@ -368,7 +372,7 @@ impl AsyncRead for RecvStream {
 
 impl Drop for RecvStream {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.end.is_none() {
             self.stop(0);
         }
         self.guard.0.lock().drop_handle(self.id);

@@ -1,0 +1,89 @@
+//! Command lines that make no sense, and those that only ask.
+
+use std::time::Duration;
+
+use crate::support::{LONG, Mpfec};
+
+#[test]
+fn wrong_words_are_explained_in_two_lines() {
+    let cases: [&[&str]; 10] = [
+        &["--frobnicate"],
+        &[],
+        &["send"],
+        &["recv", "--listen", "nonsense"],
+        &["demo", "--size", "-1"],
+        &["perf"],
+        &["perf", "local", "--links", "no-such-set-up"],
+        &["perf", "local", "--time", "1", "--bytes", "5"],
+        &["demo", "--size", "0"],
+        &["send", "--profile", "nonsense", "x", "y"],
+    ];
+    for words in cases {
+        Mpfec::start(words).end(LONG).failed(2, &[]);
+        let with_json = words.iter().chain(&["--json"]);
+        let ended = Mpfec::start(with_json).end(LONG);
+        ended.failed(2, &[]);
+        assert_eq!(ended.last()["kind"], "usage", "{words:?}");
+    }
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let commands: [&[&str]; 10] = [
+        &[],
+        &["demo"],
+        &["send"],
+        &["recv"],
+        &["perf"],
+        &["perf", "server"],
+        &["perf", "client"],
+        &["perf", "local"],
+        &["paths"],
+        &["man"],
+    ];
+    for command in commands {
+        let ended = Mpfec::start(command.iter().chain(&["--help"])).end(LONG);
+        assert_eq!(
+            (ended.code, ended.err.as_str()),
+            (Some(0), ""),
+            "{command:?}"
+        );
+        assert!(ended.out.contains("Usage: mpfec"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn completions_and_the_manual_page_go_to_standard_output() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = Mpfec::start(["completions", shell]).end(LONG);
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+        assert!(ended.out.contains("ticket-file"), "{shell}");
+    }
+    let page = Mpfec::start(["man"]).end(LONG);
+    assert_eq!((page.code, page.err.as_str()), (Some(0), ""));
+    assert!(page.out.contains(".TH mpfec 1"), "{}", page.out);
+    for word in ["recv", "perf", "Exit codes"] {
+        assert!(page.out.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn interfaces_are_listed_with_the_reason_why_they_are_not_used() {
+    let ended = Mpfec::start(["paths", "--json"]).end(Duration::from_secs(10));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    let mut lines = ended.lines();
+    assert_eq!(lines.pop().unwrap()["type"], "done");
+    for line in &lines {
+        assert_eq!(line["type"], "interface");
+        assert_eq!(
+            line["used"].as_bool(),
+            Some(line["reason"].is_null()),
+            "{line:#}"
+        );
+        for field in ["name", "kind", "addresses", "mtu"] {
+            assert!(!line[field].is_null(), "{line:#}");
+        }
+    }
+    let table = Mpfec::start(["paths"]).end(LONG);
+    assert_eq!(table.out.lines().count(), lines.len());
+}

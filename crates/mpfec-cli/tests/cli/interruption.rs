@@ -1,0 +1,72 @@
+//! Ctrl-C at either end.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{LONG, Mpfec, Receiver, send};
+
+/// A transfer of standard input that waits for more.
+fn under_way() -> (Receiver, Mpfec) {
+    let receiver = Receiver::start(&[]);
+    let mut sender = send(&receiver.ticket, &[OsStr::new("-")]);
+    sender.feed(b"beginning", false);
+    receiver.process.wait_for("progress", |line| {
+        line["type"] == "progress" && line["bytes"] == 9
+    });
+    (receiver, sender)
+}
+
+#[test]
+fn a_sender_that_is_stopped_tells_the_receiver_which_cleans_up() {
+    let (receiver, sender) = under_way();
+    sender.signal(Signal::SIGINT);
+    sender
+        .end(Duration::from_secs(5))
+        .failed(130, &["interrupted"]);
+    receiver
+        .process
+        .end(Duration::from_secs(5))
+        .failed(5, &["stopped"]);
+    assert_eq!(fs::read_dir(receiver.dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_receiver_that_is_stopped_cleans_up_and_tells_the_sender() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let (receiver, sender) = under_way();
+        receiver.process.signal(signal);
+        receiver
+            .process
+            .end(Duration::from_secs(5))
+            .failed(130, &["interrupted"]);
+        sender.end(Duration::from_secs(5)).failed(5, &["stopped"]);
+        assert_eq!(fs::read_dir(receiver.dir.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_receiver_that_waits_can_be_stopped() {
+    let receiver = Receiver::start(&[]);
+    receiver.process.signal(Signal::SIGINT);
+    receiver
+        .process
+        .end(Duration::from_secs(5))
+        .failed(130, &["interrupted"]);
+}
+
+#[test]
+fn a_demo_that_is_stopped_leaves_nothing_in_the_temporary_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mpfec"));
+    command
+        .args(["demo", "--size", "8MiB", "--json"])
+        .env("TMPDIR", dir.path());
+    let demo = Mpfec::run(command);
+    demo.wait_for("progress", |line| line["bytes"].as_u64() > Some(0));
+    demo.signal(Signal::SIGINT);
+    demo.end(LONG).failed(130, &["interrupted"]);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}

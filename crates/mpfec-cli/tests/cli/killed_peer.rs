@@ -1,0 +1,59 @@
+//! One end dies in the middle of a transfer.
+
+use std::fs;
+use std::time::Duration;
+
+use mpfec_sim::{PathSetup, UdpRelay};
+use nix::sys::signal::Signal;
+
+use crate::support::{Mpfec, Receiver, links, noise, now, send};
+
+/// A transfer that takes half a minute and is under way.
+fn under_way() -> (Receiver, Mpfec, UdpRelay, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("film");
+    fs::write(&source, noise(1, 8 << 20)).unwrap();
+    let receiver = Receiver::start(&[]);
+    let path = |name| PathSetup::symmetric(name, 1_000_000, Duration::from_millis(20), 0.0);
+    let (relay, ticket) = links(&receiver.ticket, &[path("one"), path("two")]);
+    let sender = send(&ticket, &[source.as_os_str()]);
+    receiver.process.wait_for("progress", |line| {
+        line["type"] == "progress" && line["bytes"].as_u64() > Some(100_000)
+    });
+    (receiver, sender, relay, dir)
+}
+
+#[test]
+fn the_receiver_notices_a_sender_that_is_killed_and_cleans_up() {
+    let (receiver, sender, _relay, _dir) = under_way();
+    assert_eq!(
+        fs::read_dir(receiver.dir.path()).unwrap().count(),
+        1,
+        "a temporary file"
+    );
+    let began = now();
+    sender.signal(Signal::SIGKILL);
+    let ended = receiver.process.end(Duration::from_secs(12));
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    ended.failed(5, &["peer"]);
+    assert_eq!(fs::read_dir(receiver.dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_sender_notices_a_receiver_that_is_killed() {
+    let (receiver, sender, _relay, _dir) = under_way();
+    let began = now();
+    receiver.process.signal(Signal::SIGKILL);
+    let ended = sender.end(Duration::from_secs(12));
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    ended.failed(5, &["peer"]);
+    assert!(!receiver.path("film").exists());
+}

@@ -1,0 +1,20 @@
+//! The program as it is used: two processes, real sockets, files on a disk.
+
+#![cfg(unix)]
+
+mod support;
+
+mod bad_usage;
+mod demo;
+mod directories;
+mod files;
+mod hostile_sender;
+mod interruption;
+mod killed_peer;
+mod many_small_files;
+mod occupied_destination;
+mod perf;
+mod sources;
+mod standard_input;
+mod tickets;
+mod unreachable;

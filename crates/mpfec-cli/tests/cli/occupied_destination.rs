@@ -1,0 +1,142 @@
+//! Destinations that exist, are full, or are not there.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use crate::support::{LONG, Mpfec, Receiver, left_out, noise, send, serve, tree};
+
+#[test]
+fn a_file_that_exists_is_kept_unless_overwriting_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("film");
+    fs::write(&source, noise(1, 2_000_000)).unwrap();
+    let inbox = tempfile::tempdir().unwrap();
+    fs::write(inbox.path().join("film"), "old").unwrap();
+    let before = tree(inbox.path());
+
+    let receiver = Receiver::start_in(inbox, &[]);
+    send(&receiver.ticket, &[source.as_os_str()])
+        .end(LONG)
+        .failed(4, &["film", "exists"]);
+    receiver.process.end(LONG).failed(4, &["film", "exists"]);
+    assert_eq!(tree(receiver.dir.path()), before);
+
+    let receiver = Receiver::start_in(receiver.dir, &["--overwrite"]);
+    send(&receiver.ticket, &[source.as_os_str()])
+        .end(LONG)
+        .done();
+    receiver.process.end(LONG).done();
+    assert!(tree(receiver.dir.path()) == tree(dir.path()));
+}
+
+#[test]
+fn what_exists_in_a_tree_is_counted_and_the_rest_arrives() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..300 {
+        fs::write(root.join(format!("{number:03}")), noise(number, 300)).unwrap();
+    }
+    let inbox = tempfile::tempdir().unwrap();
+    fs::create_dir(inbox.path().join("tree")).unwrap();
+    for name in ["000", "150", "299"] {
+        fs::write(inbox.path().join("tree").join(name), "old").unwrap();
+    }
+    let receiver = Receiver::start_in(inbox, &[]);
+    let facts = ["tree/000 was not stored", "2 more"];
+    send(&receiver.ticket, &[root.as_os_str()])
+        .end(LONG)
+        .failed(4, &facts);
+    receiver.process.end(LONG).failed(4, &facts);
+    let found = receiver.dir.path().join("tree");
+    assert_eq!(fs::read(found.join("150")).unwrap(), b"old");
+    assert_eq!(fs::read(found.join("151")).unwrap(), noise(151, 300));
+    assert_eq!(fs::read_dir(&found).unwrap().count(), 300);
+}
+
+#[test]
+fn a_full_disk_leaves_no_partial_file() {
+    let inbox = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::mount(inbox.path()) else {
+        left_out("a disk of 1 MiB can be mounted by root only");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (small, large) = (dir.path().join("a small one"), dir.path().join("large"));
+    fs::write(&small, "content").unwrap();
+    fs::write(&large, noise(1, 8 << 20)).unwrap();
+    let path = inbox.path().to_str().unwrap();
+    let words = [
+        "recv",
+        "--json",
+        "--once",
+        "--listen",
+        "127.0.0.1:0",
+        "--dir",
+        path,
+    ];
+    let (receiver, ticket) = serve(&words);
+    let ended = send(&ticket, &[small.as_os_str(), large.as_os_str()]).end(LONG);
+    ended.failed(4, &["large was not stored", "space"]);
+    receiver
+        .end(LONG)
+        .failed(4, &["large was not stored", "space"]);
+    let names: Vec<_> = tree(inbox.path()).into_keys().collect();
+    assert_eq!(names, [b"a small one"], "{names:?}");
+}
+
+#[test]
+fn a_directory_that_is_missing_or_forbidden_is_told_at_once() {
+    let words = ["recv", "--json", "--listen", "127.0.0.1:0", "--dir"];
+    Mpfec::start(words.iter().chain(&["/nonexistent/inbox"]))
+        .end(LONG)
+        .failed(4, &["/nonexistent/inbox"]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    Mpfec::start(words.iter().chain(&[path]))
+        .end(LONG)
+        .failed(4, &[path]);
+    let words = [
+        "recv",
+        "--json",
+        "--listen",
+        "127.0.0.1:0",
+        "--ticket-file",
+        "/nonexistent/ticket",
+    ];
+    Mpfec::start(words)
+        .end(LONG)
+        .failed(4, &["/nonexistent/ticket"]);
+}
+
+#[test]
+fn the_demo_does_not_replace_a_file_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    fs::write(&kept, "old").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mpfec"));
+    command.args(["demo", "--json", "--keep"]).arg(&kept);
+    Mpfec::run(command).end(LONG).failed(4, &["kept"]);
+    assert_eq!(fs::read(kept).unwrap(), b"old");
+}
+
+/// A disk of 1 MiB in memory.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(at: &'a Path) -> Option<Self> {
+        let kind = Some("tmpfs");
+        let mounted = mount(kind, at, kind, MsFlags::empty(), Some("size=1m"));
+        mounted.is_ok().then_some(Self(at))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        // A process that still holds it open does not keep the rest of the test from ending.
+        let _ = umount2(self.0, MntFlags::MNT_DETACH);
+    }
+}

@@ -1,0 +1,188 @@
+//! `mpfec perf`
+
+use serde_json::Value;
+
+use crate::support::{Ended, LONG, Mpfec, serve};
+
+fn result(ended: &Ended) -> Value {
+    assert_eq!(
+        (ended.code, ended.err.as_str()),
+        (Some(0), ""),
+        "{ended:#?}"
+    );
+    let result = ended.last();
+    assert_eq!(result["type"], "result", "{ended:#?}");
+    for number in [
+        "seconds",
+        "bytes",
+        "goodput_mbps",
+        "repair_ratio",
+        "duplicate_bytes",
+        "cpu_seconds",
+        "peak_rss_bytes",
+    ] {
+        assert!(
+            result[number].as_f64().is_some_and(|value| value >= 0.0),
+            "{number}: {result:#}"
+        );
+    }
+    for number in ["mean", "p50", "p99", "max", "jitter"] {
+        let delay = &result["block_delay_ms"][number];
+        assert!(
+            delay.as_f64().is_some_and(|value| value >= 0.0),
+            "{number}: {result:#}"
+        );
+    }
+    assert!(result["profile"].is_string(), "{result:#}");
+    assert!(
+        ["same", "estimated"].contains(&result["clock"].as_str().unwrap()),
+        "{result:#}"
+    );
+    for path in result["paths"].as_array().unwrap() {
+        for field in [
+            "id",
+            "local",
+            "remote",
+            "interface",
+            "srtt_ms",
+            "min_rtt_ms",
+            "sent_packets",
+            "lost_packets",
+            "delivered_bytes",
+            "sent_bytes",
+            "cwnd_bytes",
+            "state",
+        ] {
+            assert!(!path[field].is_null(), "{field}: {path:#}");
+        }
+    }
+    result
+}
+
+/// Measures once towards a server of its own.
+fn measure(flags: &[&str]) -> Value {
+    let (server, ticket) = serve(&[
+        "perf",
+        "server",
+        "--once",
+        "--json",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    let ticket = ticket.to_string();
+    let words = ["perf", "client", "--json", &ticket];
+    let ended = Mpfec::start(words.iter().chain(flags)).end(LONG);
+    let result = result(&ended);
+    let served = server.end(LONG);
+    assert_eq!(
+        (served.code, served.err.as_str()),
+        (Some(0), ""),
+        "{served:#?}"
+    );
+    assert_eq!(served.last()["type"], "done", "{served:#?}");
+    assert_eq!(served.last()["ok"], true, "{served:#?}");
+    result
+}
+
+#[test]
+fn so_many_bytes_are_measured_in_either_direction() {
+    for direction in [&[][..], &["--reverse"]] {
+        let result = measure(&[&["--bytes", "3000000"][..], direction].concat());
+        assert_eq!(result["bytes"], 3_000_000, "{result:#}");
+        assert_eq!(result["reverse"], !direction.is_empty());
+        assert_eq!(result["clock"], "estimated");
+        let carried: u64 = result["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|path| path["delivered_bytes"].as_u64().unwrap())
+            .sum();
+        assert!(carried >= 3_000_000, "{result:#}");
+    }
+}
+
+#[test]
+fn a_rate_is_kept_for_the_time_that_was_asked_for() {
+    let result = measure(&[
+        "--time",
+        "2",
+        "--warmup",
+        "0.5",
+        "--rate",
+        "8",
+        "--block-bytes",
+        "1000",
+    ]);
+    let (seconds, rate) = (
+        result["seconds"].as_f64().unwrap(),
+        result["goodput_mbps"].as_f64().unwrap(),
+    );
+    assert!((1.9..2.5).contains(&seconds), "{result:#}");
+    assert!((7.0..9.0).contains(&rate), "{result:#}");
+}
+
+#[test]
+fn emulated_links_come_with_their_limit() {
+    let words = [
+        "perf", "local", "--links", "fmtcp-3", "--time", "2", "--warmup", "1", "--json",
+    ];
+    let result = result(&Mpfec::start(words).end(LONG));
+    let limit = result["limit_mbps"].as_f64().unwrap();
+    let rate = result["goodput_mbps"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate < 1.1 * limit, "{rate} of {limit}");
+    assert_eq!(result["links"], "fmtcp-3");
+    assert_eq!(result["clock"], "same");
+    assert_eq!(result["paths"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_set_up_from_a_file_is_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("links.toml");
+    let ended = Mpfec::start(["perf", "local", "--links", file.to_str().unwrap()]).end(LONG);
+    ended.failed(2, &["links.toml"]);
+    std::fs::write(
+        &file,
+        "name = \"kitchen\"\n[[path]]\nname = \"only\"\nboth = { rate_mbps = 20, delay_ms = 5 }\n",
+    )
+    .unwrap();
+    let words = [
+        "perf",
+        "local",
+        "--json",
+        "--bytes",
+        "100k",
+        "--links",
+        file.to_str().unwrap(),
+    ];
+    let result = result(&Mpfec::start(words).end(LONG));
+    assert_eq!(result["paths"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_built_in_set_ups_are_listed() {
+    let ended = Mpfec::start(["perf", "local", "--links", "list", "--json"]).end(LONG);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    let mut lines = ended.lines();
+    assert_eq!(lines.pop().unwrap()["type"], "done");
+    let names: Vec<&str> = lines
+        .iter()
+        .map(|line| line["name"].as_str().unwrap())
+        .collect();
+    for name in ["fmtcp-1", "fmtcp-8", "dfec-l3-r100", "pnc", "demo"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+}
+
+#[test]
+fn a_sender_of_files_is_told_that_this_is_no_receiver() {
+    let (server, ticket) = serve(&["perf", "server", "--json", "--listen", "127.0.0.1:0"]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x"), "content").unwrap();
+    let sender = crate::support::send(&ticket, &[dir.path().join("x").as_os_str()]);
+    sender.end(LONG).failed(9, &["mpfec perf server"]);
+    drop(server);
+    let receiver = crate::support::Receiver::start(&[]);
+    let client = Mpfec::start(["perf", "client", "--json", &receiver.ticket.to_string()]);
+    client.end(LONG).failed(9, &["mpfec recv"]);
+}
