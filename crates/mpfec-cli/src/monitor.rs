@@ -62,12 +62,13 @@ async fn run(
     let mut history = History::new(clock::now());
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut events = connection.path_events();
     let mut has_events = true;
     loop {
         tokio::select! {
             biased;
             _ = &mut stopped => break,
-            event = connection.path_event(), if has_events => match event {
+            event = events.next(), if has_events => match event {
                 Ok(event) => report(&connection, &output, &mut watched.names, &event),
                 Err(_) => has_events = false,
             },

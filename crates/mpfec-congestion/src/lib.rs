@@ -9,6 +9,34 @@
 //! - a [`CongestionController`], built by [`ControllerKind::build`].
 //!
 //! Coupled controllers see their siblings as values ([`Group`]); none holds another.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//! use mpfec_congestion::{Ack, ControllerKind, Group, RttEstimator, Subflow};
+//!
+//! let start = Instant::now();
+//! let mut rtt = RttEstimator::new(Duration::from_millis(100));
+//! let mut controller = ControllerKind::NewReno.build(1200, start, 10);
+//! assert_eq!(controller.cwnd(), 12_000);
+//!
+//! // One full window leaves, and is acknowledged 50 ms later: slow start doubles it.
+//! controller.on_packet_sent(start, 12_000, 12_000);
+//! let now = start + Duration::from_millis(50);
+//! rtt.update(now, now - start, Duration::ZERO);
+//! let me = Subflow { cwnd: 12_000, srtt: rtt.smoothed(), delivery_rate: 0, mss: 1200 };
+//! controller.on_ack(&Ack {
+//!     now,
+//!     sent_at: start,
+//!     bytes: 12_000,
+//!     packets: 10,
+//!     in_flight: 0,
+//!     app_limited: false,
+//!     rtt: &rtt,
+//!     rate: None,
+//!     group: Group { subflows: &[me], me: 0 },
+//! });
+//! assert_eq!(controller.cwnd(), 24_000);
+//! ```
 
 mod controller;
 mod delay;

@@ -122,11 +122,12 @@ fn write_again(parsed: &Protected, bytes: &[u8], out: &mut Vec<u8>) -> bool {
             let Some(tag) = bytes.last_chunk::<TAG_LEN>() else {
                 return false;
             };
-            header::encode_retry(*dcid, *scid, &bytes[token.clone()], tag, out);
+            header::encode_retry_without_tag(*dcid, *scid, &bytes[token.clone()], out);
+            out.extend_from_slice(tag);
             assert_eq!(out[1..], bytes[1..], "a retry has one form only");
         }
         Protected::VersionNegotiation { versions, .. } => {
-            assert!(!versions.is_empty() && bytes[versions.clone()].len() % 4 == 0);
+            assert!(!versions.is_empty() && bytes[versions.clone()].len().is_multiple_of(4));
             return false;
         }
         Protected::UnknownVersion { .. } => return false,

@@ -1,4 +1,43 @@
-//! The mpfec transport as a pure state machine, and its tokio layer.
+//! The mpfec transport: streams over several network paths at once, encrypted, with lost
+//! symbols made up for by fresh ones on whichever path delivers first.
+//!
+//! Applications use the tokio layer [`net`] (feature `tokio`, on by default): an endpoint,
+//! connections, streams, with the names and habits of quinn.
+//!
+//! Beneath it is a pure state machine without sockets, clocks, tasks or randomness of its
+//! own, for other runtimes and for simulations. An [`Endpoint`] finds out which
+//! [`Connection`] a datagram is for; a connection takes datagrams, the time and what the
+//! application wants, and gives datagrams, events and the time at which it wants to be asked
+//! again:
+//!
+//! | | in | out |
+//! | --- | --- | --- |
+//! | network | [`Endpoint::handle_datagram`], [`Connection::handle_datagram`] | [`Connection::poll_transmit`] |
+//! | time | [`Connection::handle_timeout`] | [`Connection::poll_timeout`] |
+//! | application | [`Connection::open_stream`], [`Connection::write`], … | [`Connection::poll_event`] |
+//!
+//! ```
+//! use std::time::Instant;
+//! use mpfec_core::{
+//!     ClientConfig, ClientTls, Endpoint, FourTuple, Rng, ServerTls, SocketId,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let tls = ServerTls::self_signed(&mut Rng::system());
+//! let config = ClientConfig::new(ClientTls::pinned(tls.fingerprint()));
+//!
+//! let now = Instant::now();
+//! let mut endpoint = Endpoint::new(now, None, Rng::system());
+//! let route = FourTuple { socket: SocketId(0), local_ip: None, remote: "192.0.2.1:47800".parse()? };
+//! let (_, mut connection) = endpoint.connect(now, &config, vec![(route, 0)])?;
+//!
+//! let mut datagram = Vec::new();
+//! let transmit = connection.poll_transmit(now, 1, &mut datagram).expect("a first flight");
+//! assert_eq!((transmit.tuple.remote, transmit.size), (route.remote, 1200));
+//! let _ = connection.poll_timeout(); // when to call handle_timeout if nothing arrives
+//! # Ok(())
+//! # }
+//! ```
 
 mod address;
 mod block;

@@ -8,6 +8,56 @@
 //!   repair follows feedback, and slots that would stay idle protect against loss.
 //! - [`Fmtcp`] is Algorithm 1 of the FMTCP paper over expected arrival times.
 //! - [`LowestRtt`] is what multipath TCP does by default, as a reference.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//! use mpfec_sched::{BlockView, PathId, PathView, SchedulerKind, SymbolKind, View};
+//!
+//! let now = Instant::now();
+//! let path = |id: u32, one_way: u64, loss: f64| {
+//!     let one_way = Duration::from_millis(one_way);
+//!     PathView {
+//!         id: PathId(id),
+//!         slot: id as usize,
+//!         srtt: 2 * one_way,
+//!         min_rtt: 2 * one_way,
+//!         rttvar: one_way / 10,
+//!         rto: 4 * one_way,
+//!         one_way,
+//!         loss,
+//!         cwnd: 120_000,
+//!         in_flight: 0,
+//!         symbol_bytes: 1200,
+//!         pacing_rate: 1_000_000,
+//!         next_send: now,
+//!         since_oldest: Duration::ZERO,
+//!         suspected: false,
+//!         backup: false,
+//!     }
+//! };
+//! let paths = [path(0, 12, 0.03), path(1, 150, 0.0)];
+//! let block = BlockView {
+//!     source_symbols: 64,
+//!     closed: true,
+//!     unsent: 64,
+//!     head: true,
+//!     last: true,
+//!     ..BlockView::default()
+//! };
+//! let view = View {
+//!     now,
+//!     paths: &paths,
+//!     blocks: &[block],
+//!     has_repair: true,
+//!     version: 1,
+//!     writer_blocked: false,
+//!     window_closed: false,
+//! };
+//! // The fast path takes source symbols of the block, up to a batch at once.
+//! let mut scheduler = SchedulerKind::EarliestArrival.build();
+//! let assignment = scheduler.select(0, 16, &view).expect("there is something to send");
+//! assert_eq!((assignment.block, assignment.symbol), (0, SymbolKind::Source));
+//! ```
 
 pub mod arrival;
 pub mod delta;

@@ -122,10 +122,11 @@ impl Delay {
         (self.effective_window() * self.mss) as u64
     }
 
-    /// What arrives within a millisecond, 4..64 packets: below that, the noise of the hosts'
-    /// schedulers would starve the path.
+    /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
+    /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
     fn least_window(&self) -> f64 {
-        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, 64.0)
+        let most = self.target_cap.clamp(64.0, 256.0);
+        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, most)
     }
 
     /// Packets to keep in the queue.

@@ -42,7 +42,8 @@ impl Connection {
         let carrier = self.paths.at(index).map(|path| path.id);
         for path in self.paths.iter_mut() {
             let own = Some(path.id) == carrier;
-            if !path.received.has_unsent() && !(own && owes_itself(path)) {
+            let owes = own && owes_itself(path);
+            if !path.received.has_unsent() && !owes {
                 continue;
             }
             let Some(largest) = path.received.largest() else {

@@ -23,7 +23,7 @@ impl Connection {
             self.closing.paths = (0..self.paths.len()).collect();
             self.closing.frame = Some(frame);
         }
-        if let Some(transmit) = self.handshake.poll_fan_out(buf) {
+        if let Some(transmit) = self.handshake.routes.poll_transmit(buf) {
             return Some(transmit);
         }
         let frame = self.closing.frame.clone()?;

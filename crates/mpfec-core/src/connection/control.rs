@@ -49,7 +49,8 @@ impl Control {
             Some(status) => {
                 status.sequence += 1;
                 status.backup = backup;
-                return drop(self.status.insert(path));
+                self.status.insert(path);
+                return;
             }
             None => 1,
         };

@@ -288,6 +288,14 @@ impl Connection {
             return;
         };
         let slot = path.slot;
+        for lost in lost {
+            tracing::trace!(
+                path = path.id,
+                packet_number = lost.packet_number,
+                cause = ?lost.cause,
+                "packet lost"
+            );
+        }
         let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
         let mut black_hole = false;
         for packet in lost

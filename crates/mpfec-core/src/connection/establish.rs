@@ -84,11 +84,11 @@ impl Connection {
         if let Some(keys) = self.handshake.take_new_keys() {
             self.keys = Some(keys);
         }
-        if !self.peer_known {
-            if let Some(peer) = self.handshake.peer().cloned() {
-                self.peer_known = true;
-                self.apply_parameters(&peer)?;
-            }
+        if !self.peer_known
+            && let Some(peer) = self.handshake.peer().cloned()
+        {
+            self.peer_known = true;
+            self.apply_parameters(&peer)?;
         }
         if self.handshake.is_complete() && self.state.is_handshaking() && self.keys.is_some() {
             self.state.establish();
@@ -112,7 +112,7 @@ impl Connection {
     fn begin_as_client(&mut self, now: Instant, tuple: FourTuple) -> Result<(), TransportError> {
         self.control.authenticate = self.handshake.proof()?;
         self.update_symbol_size();
-        let others = self.handshake.other_routes(&tuple);
+        let others = self.handshake.routes.besides(&tuple);
         self.begin_path(now, tuple, &[]);
         for group in &others {
             if let Some((first, alternatives)) = group.split_first() {
@@ -129,7 +129,7 @@ impl Connection {
         let (Some(slot), Some(id)) = (self.paths.free_slot(), self.paths.next_id()) else {
             return;
         };
-        let answered = self.handshake.has_answered(&tuple);
+        let answered = self.handshake.routes.has_answered(&tuple);
         let validation = if answered {
             Validation::validated()
         } else {

@@ -1,15 +1,15 @@
 //! The handshake: TLS messages in Initial and Handshake packets, tried on every route at
 //! once, so that a dead first path does not stop the start.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mpfec_congestion::RttEstimator;
 
 use super::early::{EarlySpace, Level, PacketIds, write_crypto};
+use super::routes::Routes;
 use super::state::CloseFrame;
-use crate::address::{FourTuple, SocketId, Transmit};
+use crate::address::{FourTuple, Transmit};
 use crate::component::FrameWriter;
 use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
 use crate::endpoint::Secret;
@@ -70,10 +70,10 @@ pub(crate) struct HandshakeSpaces {
     /// Whether the peer's own connection ID is known.
     peer_known: bool,
     token: Bytes,
-    routes: Vec<Route>,
+    /// Where datagrams of the handshake leave.
+    pub(crate) routes: Routes,
     rtt: RttEstimator,
     pto: Pto,
-    fan_out: FanOut,
     new_keys: Option<OneRttKeys>,
     peer: Option<TransportParameters>,
     complete: bool,
@@ -81,26 +81,6 @@ pub(crate) struct HandshakeSpaces {
     authentication: Authentication,
     authenticated: bool,
     reset_key: ResetKey,
-}
-
-/// One way to the peer during the handshake.
-#[derive(Debug)]
-struct Route {
-    tuple: FourTuple,
-    group: usize,
-    received: u64,
-    sent: u64,
-    /// Whether this host may send there without limit.
-    validated: bool,
-    /// Whether an authentic packet of the peer's came from there.
-    answered: bool,
-}
-
-/// A datagram that leaves on every route.
-#[derive(Debug, Default)]
-struct FanOut {
-    bytes: Vec<u8>,
-    next: usize,
 }
 
 impl HandshakeSpaces {
@@ -115,18 +95,7 @@ impl HandshakeSpaces {
             original_dcid,
             ..
         } = opening;
-        let routes = routes
-            .into_iter()
-            .take(MAX_ROUTES)
-            .map(|(tuple, group)| Route {
-                tuple,
-                group,
-                received: 0,
-                sent: 0,
-                answered: false,
-                validated: side == Side::Client || opening.address_validated,
-            })
-            .collect();
+        let validated = side == Side::Client || opening.address_validated;
         Self {
             side,
             tls,
@@ -141,10 +110,9 @@ impl HandshakeSpaces {
             retry_scid: opening.retry_scid,
             peer_known: side == Side::Server,
             token: Bytes::new(),
-            routes,
+            routes: Routes::new(&routes, validated),
             rtt: RttEstimator::new(INITIAL_RTT),
             pto: Pto::default(),
-            fan_out: FanOut::default(),
             new_keys: None,
             peer: None,
             complete: false,
@@ -188,12 +156,12 @@ impl HandshakeSpaces {
                 None => {}
             }
         }
-        if self.peer.is_none() {
-            if let Some(raw) = self.tls.peer_parameters() {
-                let parameters = TransportParameters::parse(raw, self.side.peer())?;
-                self.check_parameters(&parameters)?;
-                self.peer = Some(parameters);
-            }
+        if self.peer.is_none()
+            && let Some(raw) = self.tls.peer_parameters()
+        {
+            let parameters = TransportParameters::parse(raw, self.side.peer())?;
+            self.check_parameters(&parameters)?;
+            self.peer = Some(parameters);
         }
         self.complete |= !self.tls.is_handshaking();
         Ok(())
@@ -232,64 +200,35 @@ impl HandshakeSpaces {
         }
     }
 
-    /// Bytes arrived, before anything about them is known.
-    pub(crate) fn on_datagram(&mut self, tuple: &FourTuple, size: usize) {
-        if let Some(route) = self
-            .routes
-            .iter_mut()
-            .find(|route| route.tuple.is_same_route(tuple))
-        {
-            route.received += size as u64;
-        }
-    }
-
-    /// An authenticated packet of the handshake arrived from `tuple`, or a copy of one.
-    /// Returns whether nothing had come from there before.
+    /// An authenticated packet of the handshake arrived from `tuple`.
     pub(crate) fn on_packet(
         &mut self,
         level: Level,
         tuple: &FourTuple,
         source: ConnectionId,
         size: usize,
-    ) -> bool {
-        if level == Level::Handshake && self.side == Side::Server {
-            self.initial = None;
-        }
+    ) {
         if !self.peer_known {
             // RFC 9000 §7.2: the server chose its connection ID.
             self.dcid = source;
             self.peer_known = true;
         }
-        let has_room = self.routes.len() < MAX_ROUTES;
-        match self
-            .routes
-            .iter_mut()
-            .find(|route| route.tuple.is_same_route(tuple))
-        {
-            Some(route) => {
-                route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
-                // RFC 9000 §8.1: only who saw our Initial can have Handshake keys.
-                route.validated |= level == Level::Handshake;
-                route.answered = true;
-                false
-            }
-            None if self.side == Side::Server && has_room => {
-                self.routes.push(Route {
-                    tuple: *tuple,
-                    group: 0,
-                    received: size as u64,
-                    sent: 0,
-                    answered: true,
-                    validated: level == Level::Handshake,
-                });
-                true
-            }
-            None => false,
+        self.routes
+            .on_packet(tuple, size, level == Level::Handshake, self.side);
+        if level == Level::Handshake && self.side == Side::Server {
+            self.initial = None;
         }
     }
 
-    /// Sends what was not acknowledged once more, on every route.
-    pub(crate) fn repeat(&mut self, now: Instant) {
+    /// A copy of a packet that was here before arrived from `tuple`, which may be the only
+    /// route that works in the other direction: on one that is new, nothing was answered yet.
+    pub(crate) fn on_copy(&mut self, now: Instant, level: Level, tuple: &FourTuple, size: usize) {
+        let is_new = self
+            .routes
+            .on_packet(tuple, size, level == Level::Handshake, self.side);
+        if !is_new {
+            return;
+        }
         for space in [&mut self.initial, &mut self.handshake]
             .into_iter()
             .flatten()
@@ -384,7 +323,7 @@ impl HandshakeSpaces {
         if let Some(space) = &mut self.initial {
             space.restart(now, keys);
         }
-        self.fan_out = FanOut::default();
+        self.routes.discard();
     }
 
     /// Whether a Retry may be followed: once, and before anything else came.
@@ -422,7 +361,7 @@ impl HandshakeSpaces {
         self.confirmed = true;
         self.initial = None;
         self.handshake = None;
-        self.fan_out = FanOut::default();
+        self.routes.discard();
     }
 
     /// The proof that the client owes, from the TLS exporter.
@@ -459,67 +398,14 @@ impl HandshakeSpaces {
         self.rtt.has_sample().then(|| self.rtt.smoothed())
     }
 
-    pub(crate) fn tuples(&self) -> Vec<FourTuple> {
-        self.routes.iter().map(|route| route.tuple).collect()
-    }
-
-    /// Routes for paths beside the first: for each group that `first` is not in its members,
-    /// those that have answered first.
-    pub(crate) fn other_routes(&self, first: &FourTuple) -> Vec<Vec<FourTuple>> {
-        let taken = self
-            .routes
-            .iter()
-            .find(|route| route.tuple.is_same_route(first))
-            .map(|route| route.group);
-        let groups: BTreeSet<usize> = self
-            .routes
-            .iter()
-            .map(|route| route.group)
-            .filter(|group| Some(*group) != taken)
-            .collect();
-        let of_group = |group, answered| {
-            self.routes
-                .iter()
-                .filter(move |route| route.group == group && route.answered == answered)
-        };
-        groups
-            .into_iter()
-            .map(|group| {
-                of_group(group, true)
-                    .chain(of_group(group, false))
-                    .map(|route| route.tuple)
-                    .collect()
-            })
-            .collect()
-    }
-
-    /// Whether the handshake proved that the peer receives at this address.
-    pub(crate) fn has_validated(&self, tuple: &FourTuple) -> bool {
-        self.routes
-            .iter()
-            .any(|route| route.validated && route.tuple.is_same_route(tuple))
-    }
-
-    /// Whether the peer has answered on this route.
-    pub(crate) fn has_answered(&self, tuple: &FourTuple) -> bool {
-        self.routes
-            .iter()
-            .any(|route| route.answered && route.tuple.is_same_route(tuple))
-    }
-
     pub(crate) fn original_dcid(&self) -> ConnectionId {
         self.original_dcid
-    }
-
-    pub(crate) fn forget_socket(&mut self, socket: SocketId) {
-        self.routes.retain(|route| route.tuple.socket != socket);
-        self.fan_out.next = self.fan_out.next.min(self.routes.len());
     }
 
     /// When a packet of the handshake counts as lost or must be probed for: not while nothing
     /// may be sent, because all routes are gone or at their limit (RFC 9002 §6.2.2.1).
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        if self.confirmed || !self.may_send() {
+        if self.confirmed || !self.routes.may_send() {
             return None;
         }
         let spaces = || [&self.initial, &self.handshake].into_iter().flatten();
@@ -579,43 +465,18 @@ impl HandshakeSpaces {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         loop {
-            if let Some(transmit) = self.poll_fan_out(buf) {
+            if let Some(transmit) = self.routes.poll_transmit(buf) {
                 return Some(transmit);
             }
-            if !self.may_send() || !self.build(now, rng) {
+            if !self.routes.may_send() || !self.build(now, rng) {
                 return None;
             }
         }
     }
 
-    /// The datagram that was built, on the next route.
-    pub(crate) fn poll_fan_out(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let size = self.fan_out.bytes.len();
-        while let Some(route) = self.routes.get_mut(self.fan_out.next).filter(|_| size > 0) {
-            self.fan_out.next += 1;
-            if !route.validated && route.sent + size as u64 > 3 * route.received {
-                continue;
-            }
-            route.sent += size as u64;
-            buf.extend_from_slice(&self.fan_out.bytes);
-            return Some(Transmit {
-                tuple: route.tuple,
-                ecn: None,
-                size,
-                segment_size: None,
-            });
-        }
-        self.fan_out = FanOut {
-            bytes: std::mem::take(&mut self.fan_out.bytes),
-            next: 0,
-        };
-        self.fan_out.bytes.clear();
-        None
-    }
-
     /// Builds the datagram that ends the connection, with every key that the peer may have.
     pub(crate) fn write_close(&mut self, now: Instant, frame: &CloseFrame, rng: &mut Rng) {
-        self.fan_out = FanOut::default();
+        self.routes.discard();
         let ids = PacketIds {
             dcid: self.dcid,
             scid: self.scid,
@@ -632,17 +493,10 @@ impl HandshakeSpaces {
                     &self.token,
                     frame,
                     rng,
-                    &mut self.fan_out.bytes,
+                    self.routes.datagram(),
                 );
             }
         }
-    }
-
-    /// Whether any route would take a full datagram: otherwise what is built is lost.
-    fn may_send(&self) -> bool {
-        self.routes
-            .iter()
-            .any(|route| route.validated || route.sent + 1200 <= 3 * route.received)
     }
 
     /// Builds one datagram of Initial and Handshake packets, if there is anything to say.
@@ -654,7 +508,7 @@ impl HandshakeSpaces {
         if !initial && !handshake {
             return false;
         }
-        let out = &mut self.fan_out.bytes;
+        let out = self.routes.datagram();
         let ids = PacketIds {
             dcid: self.dcid,
             scid: self.scid,
@@ -666,25 +520,21 @@ impl HandshakeSpaces {
                 space.write_packet(now, Level::Initial, &ids, &self.token, pad, rng, out);
             }
         }
-        if handshake {
-            if let Some(space) = &mut self.handshake {
-                // A datagram with an Initial packet is padded to 1200 bytes (RFC 9000 §14.1).
-                let pad = initial.then_some(DATAGRAM_SIZE);
-                space.write_packet(now, Level::Handshake, &ids, &[], pad, rng, out);
-                if self.side == Side::Client {
-                    // RFC 9001 §4.9.1.
-                    self.initial = None;
-                }
+        if handshake && let Some(space) = &mut self.handshake {
+            // A datagram with an Initial packet is padded to 1200 bytes (RFC 9000 §14.1).
+            let pad = initial.then_some(DATAGRAM_SIZE);
+            space.write_packet(now, Level::Handshake, &ids, &[], pad, rng, out);
+            if self.side == Side::Client {
+                // RFC 9001 §4.9.1.
+                self.initial = None;
             }
         }
         !out.is_empty()
     }
 }
 
-/// Routes on which a handshake is tried at most.
-const MAX_ROUTES: usize = 16;
 /// Before anything was measured: short, because a probe costs little and a lost first
 /// packet would cost a PTO.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 const MAX_PTO: Duration = Duration::from_secs(2);
-const DATAGRAM_SIZE: usize = 1200;
+pub(super) const DATAGRAM_SIZE: usize = 1200;

@@ -16,6 +16,7 @@ mod forge;
 mod handshake;
 mod open;
 mod receive;
+mod routes;
 mod sizes;
 mod state;
 mod stats;
@@ -320,7 +321,7 @@ impl Connection {
     #[must_use]
     pub fn tuples(&self) -> Vec<FourTuple> {
         if self.paths.len() == 0 {
-            self.handshake.tuples()
+            self.handshake.routes.tuples()
         } else {
             self.paths.iter().map(|path| path.tuple).collect()
         }

@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, Validation};
+use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, PathStart, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -106,7 +106,7 @@ impl Connection {
     /// Closes the paths of a socket that is gone, for example with its interface.
     pub fn socket_gone(&mut self, now: Instant, socket: SocketId) {
         let now = self.monotonic(now);
-        self.handshake.forget_socket(socket);
+        self.handshake.routes.forget_socket(socket);
         let gone: Vec<u32> = self
             .paths
             .iter()
@@ -157,12 +157,15 @@ impl Connection {
             slot,
             tuple,
             validation,
-            self.config.profile.congestion,
-            max_mtu,
-            self.handshake
-                .rtt()
-                .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
-            now,
+            &PathStart {
+                now,
+                congestion: self.config.profile.congestion,
+                max_mtu,
+                rtt: self
+                    .handshake
+                    .rtt()
+                    .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
+            },
         );
         self.paths.insert(path);
         self.issue_connection_ids();
@@ -177,7 +180,7 @@ impl Connection {
         let Some(slot) = self.paths.free_slot() else {
             return false;
         };
-        let proved = self.handshake.has_validated(&tuple);
+        let proved = self.handshake.routes.has_validated(&tuple);
         let validation = if proved {
             Validation::validated()
         } else {

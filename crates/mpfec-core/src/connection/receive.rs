@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use super::Connection;
 use super::early::Level;
@@ -12,7 +12,7 @@ use crate::address::{Datagram, Ecn, FourTuple};
 use crate::crypto::{self, OpenError, Opened};
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::PathReason;
+use crate::path::{Path, PathReason};
 use crate::wire::frame::{Frame, Frames};
 use crate::wire::header::{self, LongType, Protected};
 use crate::wire::{ConnectionId, Space, VERSION};
@@ -36,6 +36,7 @@ impl Connection {
             return;
         }
         self.handshake
+            .routes
             .on_datagram(&datagram.tuple, datagram.data.len());
         let arrival = Arrival {
             now,
@@ -62,8 +63,14 @@ impl Connection {
                     end,
                     ..
                 } => {
-                    let packet = rest.split_to(end);
-                    self.receive_long(arrival, kind, scid, packet, packet_number_at);
+                    // Opened where it is: to split off even what is not authentic may cost
+                    // an allocation.
+                    let opened = self.open_long(arrival, kind, &mut rest[..end], packet_number_at);
+                    if let Some(opened) = opened {
+                        self.receive_long(arrival, kind, scid, rest.split_to(end), &opened);
+                    } else {
+                        rest.advance(end);
+                    }
                 }
                 Protected::Retry { scid, token, .. } => {
                     return self.receive_retry(now, scid, &rest, &rest[token]);
@@ -80,49 +87,51 @@ impl Connection {
         self.totals.dropped_packets += 1;
     }
 
+    /// `None` for packets that count for nothing.
+    fn open_long(
+        &mut self,
+        arrival: Arrival,
+        kind: LongType,
+        packet: &mut [u8],
+        packet_number_at: usize,
+    ) -> Option<Opened> {
+        let space = self.handshake.space_mut(level_of(kind))?;
+        let largest = space.received.largest();
+        match space.keys.open_packet(packet, packet_number_at, largest) {
+            Ok(opened) if space.received.is_known(opened.packet_number) => {
+                self.handshake
+                    .on_copy(arrival.now, level_of(kind), &arrival.tuple, packet.len());
+                None
+            }
+            Ok(opened) => Some(opened),
+            Err(OpenError::Authentication) => {
+                self.drop_packet();
+                None
+            }
+            Err(OpenError::Limit(error)) => {
+                self.fail(arrival.now, error);
+                None
+            }
+        }
+    }
+
+    /// An authentic packet of the handshake, for the first time.
     fn receive_long(
         &mut self,
         arrival: Arrival,
         kind: LongType,
         source: ConnectionId,
-        mut packet: BytesMut,
-        packet_number_at: usize,
+        packet: BytesMut,
+        opened: &Opened,
     ) {
-        let (level, space_kind) = match kind {
-            LongType::Initial => (Level::Initial, Space::Initial),
-            LongType::Handshake => (Level::Handshake, Space::Handshake),
-        };
-        let size = packet.len();
-        let Some(space) = self.handshake.space_mut(level) else {
-            return;
-        };
-        let opened =
-            match space
-                .keys
-                .open_packet(&mut packet, packet_number_at, space.received.largest())
-            {
-                Ok(opened) => opened,
-                Err(OpenError::Authentication) => return self.drop_packet(),
-                Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
-            };
-        let is_known = space.received.is_known(opened.packet_number);
         if !self.state.is_open() {
             return self.state.on_packet_while_closing();
         }
-        let is_new_route = self
-            .handshake
-            .on_packet(level, &arrival.tuple, source, size);
-        if is_known {
-            // A copy, whose route may be the only one that works in the other direction.
-            if is_new_route {
-                self.handshake.repeat(arrival.now);
-            }
-            return;
-        }
+        let level = level_of(kind);
+        let size = packet.len();
         self.idle_since = arrival.now;
-        let result = payload_of(packet, &opened).and_then(|payload| {
-            let ack_eliciting =
-                self.handle_early_frames(arrival.now, level, space_kind, payload)?;
+        let result = payload_of(packet, opened).and_then(|payload| {
+            let ack_eliciting = self.handle_early_frames(arrival, kind, source, size, payload)?;
             if let Some(space) = self.handshake.space_mut(level) {
                 space.received.on_received(
                     arrival.now,
@@ -141,11 +150,18 @@ impl Connection {
     /// Returns whether the packet must be acknowledged.
     fn handle_early_frames(
         &mut self,
-        now: Instant,
-        level: Level,
-        space: Space,
+        arrival: Arrival,
+        kind: LongType,
+        source: ConnectionId,
+        size: usize,
         payload: Bytes,
     ) -> Result<bool, TransportError> {
+        let (level, space) = match kind {
+            LongType::Initial => (Level::Initial, Space::Initial),
+            LongType::Handshake => (Level::Handshake, Space::Handshake),
+        };
+        self.handshake
+            .on_packet(level, &arrival.tuple, source, size);
         let mut ack_eliciting = false;
         for frame in Frames::new(payload) {
             let frame = frame?;
@@ -158,10 +174,10 @@ impl Connection {
             ack_eliciting |= frame.is_ack_eliciting();
             match frame {
                 Frame::ConnectionClose(close) => {
-                    self.peer_closed(now, CloseReason::PeerError(close.error));
+                    self.peer_closed(arrival.now, CloseReason::PeerError(close.error));
                     return Ok(false);
                 }
-                frame => self.handshake.on_frame(now, level, frame)?,
+                frame => self.handshake.on_frame(arrival.now, level, frame)?,
             }
         }
         Ok(ack_eliciting)
@@ -187,15 +203,15 @@ impl Connection {
         if self.side == Side::Server || !self.handshake.accepts_retry() {
             return self.drop_packet();
         }
-        let offered: Vec<u32> = versions
+        let offered = versions
             .chunks_exact(4)
-            .take(MAX_OFFERED_VERSIONS)
-            .map(|version| u32::from_be_bytes([version[0], version[1], version[2], version[3]]))
-            .collect();
+            .map(|version| u32::from_be_bytes([version[0], version[1], version[2], version[3]]));
         // RFC 9000 §6.2: an offer of the version we speak was not meant for us.
-        if !offered.contains(&VERSION) {
-            self.vanish(CloseReason::VersionMismatch { offered });
+        if offered.clone().any(|version| version == VERSION) {
+            return self.drop_packet();
         }
+        let offered = offered.take(MAX_OFFERED_VERSIONS).collect();
+        self.vanish(CloseReason::VersionMismatch { offered });
     }
 
     fn receive_short(
@@ -223,9 +239,9 @@ impl Connection {
         }
         let known = self.paths.position(id);
         let path = known.and_then(|index| self.paths.at(index));
-        let (largest, pto) = path.map_or((None, DEFAULT_PTO), |path| {
-            (path.received.largest(), path.pto_base())
-        });
+        let largest = path.and_then(|path| path.received.largest());
+        let pto = self.paths.iter().map(Path::pto_base).max();
+        let pto = pto.unwrap_or(DEFAULT_PTO);
         let Some(keys) = &mut self.keys else {
             return self.drop_packet();
         };
@@ -235,6 +251,10 @@ impl Connection {
                 Err(OpenError::Authentication) => return self.drop_packet(),
                 Err(OpenError::Limit(error)) => return self.fail(arrival.now, error),
             };
+        let path = known.and_then(|index| self.paths.at(index));
+        if path.is_some_and(|path| path.received.is_known(opened.packet_number)) {
+            return;
+        }
         if !self.state.is_open() {
             return self.state.on_packet_while_closing();
         }
@@ -247,7 +267,7 @@ impl Connection {
         }
     }
 
-    /// An authentic 1-RTT packet.
+    /// An authentic 1-RTT packet, for the first time.
     fn receive_data(
         &mut self,
         arrival: Arrival,
@@ -271,9 +291,6 @@ impl Connection {
         let Some(path) = self.paths.get_mut(id) else {
             return Ok(());
         };
-        if path.received.is_known(packet_number) {
-            return Ok(());
-        }
         path.settle(&arrival.tuple);
         let moved = !path.tuple.is_same_route(&arrival.tuple);
         if moved && is_client {
@@ -375,6 +392,13 @@ impl Connection {
             self.announce(id, super::PathChange::Up, PathReason::Validated);
         }
         self.update_symbol_size();
+    }
+}
+
+fn level_of(kind: LongType) -> Level {
+    match kind {
+        LongType::Initial => Level::Initial,
+        LongType::Handshake => Level::Handshake,
     }
 }
 

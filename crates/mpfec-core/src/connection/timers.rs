@@ -216,10 +216,10 @@ struct Earliest(Option<(Instant, Timer)>);
 
 impl Earliest {
     fn add(&mut self, at: Option<Instant>, timer: Timer) {
-        if let Some(at) = at {
-            if self.0.is_none_or(|(earliest, _)| at < earliest) {
-                self.0 = Some((at, timer));
-            }
+        if let Some(at) = at
+            && self.0.is_none_or(|(earliest, _)| at < earliest)
+        {
+            self.0 = Some((at, timer));
         }
     }
 }

@@ -45,12 +45,12 @@ impl Connection {
         if !self.state.is_open() {
             return self.transmit_close(now, buf);
         }
-        if !self.handshake.is_confirmed() {
-            if let Some(transmit) = self.handshake.poll_transmit(now, &mut self.rng, buf) {
-                self.totals.sent_bytes += transmit.size as u64;
-                self.last_sent = now;
-                return Some(transmit);
-            }
+        if !self.handshake.is_confirmed()
+            && let Some(transmit) = self.handshake.poll_transmit(now, &mut self.rng, buf)
+        {
+            self.totals.sent_bytes += transmit.size as u64;
+            self.last_sent = now;
+            return Some(transmit);
         }
         self.keys.as_ref()?;
         if let Some(transmit) = self.transmit_on_paths(now, max_segments, buf) {
@@ -58,10 +58,11 @@ impl Connection {
         }
         // Blocks that wait for more data are closed when nothing else is left to send, so
         // that a small write never waits; now they may need repair.
-        if self.handshake.is_usable() && self.streams.close_idle_blocks() {
-            if let Some(transmit) = self.transmit_on_paths(now, max_segments, buf) {
-                return Some(transmit);
-            }
+        if self.handshake.is_usable()
+            && self.streams.close_idle_blocks()
+            && let Some(transmit) = self.transmit_on_paths(now, max_segments, buf)
+        {
+            return Some(transmit);
         }
         self.on_nothing_to_send();
         None
@@ -179,10 +180,9 @@ impl Connection {
         if path.is_usable()
             && path.rtt.has_sample()
             && path.window_room() > 2 * u64::from(path.mtu.current())
+            && let Some(size) = path.mtu.probe_due(now)
         {
-            if let Some(size) = path.mtu.probe_due(now) {
-                return Purpose::Mtu(size);
-            }
+            return Purpose::Mtu(size);
         }
         Purpose::Due
     }

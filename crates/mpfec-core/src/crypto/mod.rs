@@ -12,6 +12,7 @@ mod pin;
 mod protection;
 mod reset;
 mod retry;
+mod stranger;
 mod tls;
 
 pub(crate) use self::authenticate::{authenticate, verify_authentication};
@@ -24,4 +25,5 @@ pub(crate) use self::pair::connected;
 pub(crate) use self::protection::{OpenError, Opened};
 pub use self::reset::ResetKey;
 pub(crate) use self::retry::{retry_tag, verify_retry_tag};
+pub(crate) use self::stranger::is_authentic_initial;
 pub use self::tls::{ClientTls, ServerTls, TlsError};

@@ -3,7 +3,7 @@
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
 use crate::wire::header::retry_pseudo_packet;
-use crate::wire::{ConnectionId, TAG_LEN};
+use crate::wire::{ConnectionId, MIN_DATAGRAM, TAG_LEN};
 
 /// The tag of a Retry that answers an Initial to `original_dcid`. It proves that its sender
 /// has seen that Initial, no more: the key is public.
@@ -19,12 +19,16 @@ pub(crate) fn retry_tag(original_dcid: ConnectionId, retry_without_tag: &[u8]) -
     tag.as_ref().try_into().expect("the tag has 16 bytes")
 }
 
-/// Whether a Retry with this tag at its end answers an Initial to `original_dcid`.
+/// Whether a Retry with this tag at its end answers an Initial to `original_dcid`, in a
+/// datagram no larger than any path carries.
 pub(crate) fn verify_retry_tag(
     original_dcid: ConnectionId,
     retry_without_tag: &[u8],
     tag: &[u8; TAG_LEN],
 ) -> bool {
+    if retry_without_tag.len() + TAG_LEN > MIN_DATAGRAM {
+        return false;
+    }
     // The key is public: nothing can be learnt from how long this takes.
     retry_tag(original_dcid, retry_without_tag) == *tag
 }

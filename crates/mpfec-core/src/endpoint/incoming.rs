@@ -5,8 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
-
 use super::routing::{Endpoint, Routed, respond};
 use crate::address::Datagram;
 use crate::config::ServerConfig;
@@ -14,9 +12,9 @@ use crate::connection::{Authentication, Connection, Opening, parameters};
 use crate::crypto::{self, Keys};
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::wire::ConnectionId;
 use crate::wire::frame::ConnectionClose;
 use crate::wire::header::{self, LongHeader, LongType};
+use crate::wire::{ConnectionId, MAX_DATAGRAM};
 
 /// The header of a client's Initial packet.
 #[derive(Debug)]
@@ -42,15 +40,17 @@ impl Endpoint {
         if initial.dcid.as_slice().len() < MIN_CLIENT_DCID {
             return Routed::Ignored;
         }
-        let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
         // Opening a packet changes its bytes, and the connection must see them unchanged.
-        let mut copy = BytesMut::from(datagram.data.get(..initial.end).unwrap_or_default());
-        if keys
-            .open_packet(&mut copy, initial.packet_number_at, None)
-            .is_err()
-        {
+        let Some(packet) = datagram.data.get(..initial.end.min(MAX_DATAGRAM)) else {
+            return Routed::Ignored;
+        };
+        let mut copy = [0; MAX_DATAGRAM];
+        let copy = &mut copy[..packet.len()];
+        copy.copy_from_slice(packet);
+        if !crypto::is_authentic_initial(initial.dcid, copy, initial.packet_number_at) {
             return Routed::Ignored;
         }
+        let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
         if self.routes.connections() >= server.max_connections {
             return self.refuse(&keys, initial, &datagram, response);
         }
@@ -144,7 +144,6 @@ impl Endpoint {
             address_validated: original.is_some(),
             authentication: server
                 .secret
-                .clone()
                 .map_or(Authentication::None, Authentication::Demand),
             reset_key: self.reset_key.clone(),
         };

@@ -113,7 +113,6 @@ impl Endpoint {
             address_validated: true,
             authentication: config
                 .secret
-                .clone()
                 .map_or(Authentication::None, Authentication::Prove),
             reset_key: self.reset_key.clone(),
         };
@@ -149,7 +148,7 @@ impl Endpoint {
                 if let Some(handle) = self.routes.find(&dcid) {
                     return Routed::Connection(handle, datagram);
                 }
-                if kind != LongType::Initial || datagram.data.len() < usize::from(MIN_DATAGRAM) {
+                if kind != LongType::Initial || datagram.data.len() < MIN_DATAGRAM {
                     return Routed::Ignored;
                 }
                 let initial = Initial {
@@ -168,7 +167,7 @@ impl Endpoint {
                 }
             }
             Protected::UnknownVersion { dcid, scid, .. } => {
-                if self.server.is_none() || datagram.data.len() < usize::from(MIN_DATAGRAM) {
+                if self.server.is_none() || datagram.data.len() < MIN_DATAGRAM {
                     return Routed::Ignored;
                 }
                 let random = self.rng.bytes::<1>()[0];
@@ -202,10 +201,10 @@ impl Endpoint {
         datagram: Datagram,
         response: &mut Vec<u8>,
     ) -> Routed {
-        if let Some(token) = datagram.data.last_chunk::<16>() {
-            if let Some(handle) = self.routes.find_reset(&ResetToken(*token)) {
-                return Routed::Connection(handle, datagram);
-            }
+        if let Some(token) = datagram.data.last_chunk::<16>()
+            && let Some(handle) = self.routes.find_reset(&ResetToken(*token))
+        {
+            return Routed::Connection(handle, datagram);
         }
         if self.server.is_none() || !self.reset_limit.allows(now) {
             return Routed::Ignored;

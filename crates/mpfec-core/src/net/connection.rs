@@ -13,12 +13,13 @@ use tokio::sync::Notify;
 use super::clock;
 use super::driver::Command;
 use super::endpoint::Started;
+use super::path_events::PathEvents;
 use super::route::{LocalAddress, Route};
 use super::shared::{ConnectionShared, ConnectionState, index, lock};
 use super::sockets::LocalSocket;
 use super::stream::{RecvStream, SendStream};
 use crate::address::SocketId;
-use crate::connection::{CloseReason, ConnectionStats, PathEvent, PathStats, SendDatagramError};
+use crate::connection::{CloseReason, ConnectionStats, PathStats, SendDatagramError};
 use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
 
@@ -237,16 +238,11 @@ impl Connection {
         self.guard.0.wake_driver();
     }
 
-    /// Waits for the next change of a path; those since the connection began are kept, up
-    /// to 256, until they are taken.
-    ///
-    /// # Errors
-    /// Why the connection is closed, once all events are taken.
-    pub async fn path_event(&self) -> Result<PathEvent, CloseReason> {
-        self.wait_for(&self.guard.0.notify.path, |state| {
-            state.path_events.pop_front()
-        })
-        .await
+    /// What happens to the paths: those events since the connection began are kept, up to
+    /// 256, until they are taken.
+    #[must_use]
+    pub fn path_events(&self) -> PathEvents {
+        PathEvents::new(Arc::clone(&self.guard.0))
     }
 
     /// Counters since the connection began.
@@ -303,20 +299,12 @@ impl Connection {
         Ok(id)
     }
 
-    /// Waits until `ready` gives something, or the connection is closed.
     async fn wait_for<T>(
         &self,
         notify: &Notify,
-        mut ready: impl FnMut(&mut ConnectionState) -> Option<T>,
+        ready: impl FnMut(&mut ConnectionState) -> Option<T>,
     ) -> Result<T, CloseReason> {
-        wait(notify, || {
-            let mut state = self.guard.0.lock();
-            match ready(&mut state) {
-                Some(value) => Some(Ok(value)),
-                None => state.closed.clone().map(Err),
-            }
-        })
-        .await
+        wait_for(&self.guard.0, notify, ready).await
     }
 
     fn send_stream(&self, id: StreamId) -> SendStream {
@@ -326,6 +314,22 @@ impl Connection {
     fn recv_stream(&self, id: StreamId) -> RecvStream {
         RecvStream::new(Arc::clone(&self.guard), id)
     }
+}
+
+/// Waits until `ready` gives something, or the connection is closed.
+pub(super) async fn wait_for<T>(
+    shared: &ConnectionShared,
+    notify: &Notify,
+    mut ready: impl FnMut(&mut ConnectionState) -> Option<T>,
+) -> Result<T, CloseReason> {
+    wait(notify, || {
+        let mut state = shared.lock();
+        match ready(&mut state) {
+            Some(value) => Some(Ok(value)),
+            None => state.closed.clone().map(Err),
+        }
+    })
+    .await
 }
 
 /// Asks again after each notification; none between asking and waiting is missed.

@@ -193,10 +193,10 @@ impl Driver {
     }
 
     fn mark(&mut self, handle: ConnectionHandle) {
-        if let Some(entry) = self.connections.get_mut(&handle) {
-            if !std::mem::replace(&mut entry.dirty, true) {
-                self.dirty.push_back(handle);
-            }
+        if let Some(entry) = self.connections.get_mut(&handle)
+            && !std::mem::replace(&mut entry.dirty, true)
+        {
+            self.dirty.push_back(handle);
         }
     }
 
@@ -399,10 +399,11 @@ impl Driver {
     fn hand_over(&mut self, handle: ConnectionHandle, shared: &ConnectionShared) {
         let mut state = shared.lock();
         while let Some(event) = state.connection.poll_event() {
-            if let crate::connection::Event::Path(event) = &event {
-                if event.change == PathChange::Down && event.reason == PathReason::NeverAnswered {
-                    self.retry_later(handle, event.tuple.socket);
-                }
+            if let crate::connection::Event::Path(event) = &event
+                && event.change == PathChange::Down
+                && event.reason == PathReason::NeverAnswered
+            {
+                self.retry_later(handle, event.tuple.socket);
             }
             shared.on_event(&mut state, event);
         }
@@ -439,10 +440,10 @@ impl Driver {
     /// An interface may have been up before there was a way to the peer.
     fn retry_later(&mut self, handle: ConnectionHandle, socket: SocketId) {
         let local = self.sockets.local(socket).cloned();
-        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local) {
-            if entry.follow.is_some() {
-                entry.retry.push((clock::now() + RETRY_AFTER, local));
-            }
+        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local)
+            && entry.follow.is_some()
+        {
+            entry.retry.push((clock::now() + RETRY_AFTER, local));
         }
     }
 

@@ -19,8 +19,6 @@ pub(crate) struct UdpSocket {
     io: tokio::net::UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
-    /// What it is bound to, if the system agreed.
-    interface: Option<String>,
 }
 
 /// One UDP payload that arrived.
@@ -43,10 +41,9 @@ pub(crate) enum Sent {
     /// again when the socket is writable. A new socket is blocked until it was polled once.
     Blocked(usize),
     /// The system took none or not all of it, and will not: as good as lost on the way.
-    /// `too_big` if a datagram was larger than the interface or the path takes.
-    Lost { too_big: bool },
+    Lost,
     /// The interface or address is gone: the socket is to be dropped.
-    Gone(io::Error),
+    Gone,
 }
 
 impl UdpSocket {
@@ -95,34 +92,12 @@ impl UdpSocket {
             may_fragment = state.may_fragment(),
             "socket bound"
         );
-        Ok(Self {
-            io,
-            state,
-            local,
-            interface: bound,
-        })
+        Ok(Self { io, state, local })
     }
 
     /// The address it is bound to.
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.local
-    }
-
-    /// The interface it is bound to.
-    pub(crate) fn interface(&self) -> Option<&str> {
-        self.interface.as_deref()
-    }
-
-    /// Datagrams of equal size that the system takes in one go. May fall to 1 when an
-    /// adapter turns out not to support it.
-    pub(crate) fn max_gso_segments(&self) -> usize {
-        self.state.max_gso_segments()
-    }
-
-    /// Whether a datagram too large for the path may be fragmented on the way: then probing
-    /// for the path's MTU is of no use.
-    pub(crate) fn may_fragment(&self) -> bool {
-        self.state.may_fragment()
     }
 
     /// Receives one batch of messages and hands each datagram to `sink`. Ready with the
@@ -183,7 +158,7 @@ impl UdpSocket {
                 }
                 // Segmentation offload was refused, and is off from now on.
                 Err(error) if is_invalid(&error) && self.state.max_gso_segments() < segments => {}
-                Err(error) => return self.classify(error),
+                Err(error) => return self.classify(&error),
             }
         }
         Sent::All
@@ -225,18 +200,17 @@ impl UdpSocket {
         }
     }
 
-    fn classify(&self, error: io::Error) -> Sent {
+    fn classify(&self, error: &io::Error) -> Sent {
         let ip = self.local.ip();
-        let doubtful = is_invalid(&error) || error.kind() == io::ErrorKind::NetworkUnreachable;
-        if is_gone(&error) || (doubtful && !ip.is_unspecified() && !is_assigned(ip)) {
+        let doubtful = is_invalid(error) || error.kind() == io::ErrorKind::NetworkUnreachable;
+        if is_gone(error) || (doubtful && !ip.is_unspecified() && !is_assigned(ip)) {
             tracing::debug!(local = %self.local, %error, "socket is of no more use");
-            return Sent::Gone(error);
+            return Sent::Gone;
         }
-        let too_big = is_too_big(&error);
-        if !too_big {
+        if !is_too_big(error) {
             tracing::debug!(local = %self.local, %error, "datagram not sent");
         }
-        Sent::Lost { too_big }
+        Sent::Lost
     }
 }
 

@@ -162,7 +162,7 @@ async fn a_datagram_that_nobody_takes_leaves_the_socket_alive() {
     for _ in 0..3 {
         assert!(!matches!(
             send(&socket, &to(closed, 3, None), b"abc").await,
-            Sent::Gone(_)
+            Sent::Gone
         ));
     }
     assert!(matches!(
@@ -173,22 +173,17 @@ async fn a_datagram_that_nobody_takes_leaves_the_socket_alive() {
 }
 
 #[tokio::test]
-async fn a_datagram_larger_than_any_is_lost_as_too_big() {
+async fn a_datagram_larger_than_any_is_lost() {
     let socket = UdpSocket::bind(loopback("127.0.0.1"), None).unwrap();
     let bytes = vec![0; 65_520];
     let sent = send(&socket, &to(socket.local_addr(), bytes.len(), None), &bytes).await;
-    assert!(matches!(sent, Sent::Lost { too_big: true }), "{sent:?}");
+    assert!(matches!(sent, Sent::Lost), "{sent:?}");
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-#[expect(clippy::print_stderr, reason = "a test that does not run says so")]
 async fn a_socket_bound_to_an_interface_sends_by_it() {
     let socket = UdpSocket::bind(loopback("127.0.0.1"), Some("lo")).unwrap();
-    if socket.interface().is_none() {
-        eprintln!("skipped: this kernel lets only root bind to an interface");
-        return;
-    }
     let other = UdpSocket::bind(loopback("127.0.0.1"), None).unwrap();
     assert!(matches!(
         send(&socket, &to(other.local_addr(), 3, None), b"abc").await,
@@ -216,7 +211,7 @@ async fn a_socket_whose_interface_or_address_is_gone_says_so() {
         assert!(matches!(before, Sent::All), "{before:?}");
         lose(&link);
         let after = send(&socket, &peer, b"abc").await;
-        assert!(matches!(after, Sent::Gone(_)), "{after:?}");
+        assert!(matches!(after, Sent::Gone), "{after:?}");
     }
 }
 
@@ -228,9 +223,6 @@ async fn a_socket_bound_to_an_interface_that_is_down_does_not_send_by_another() 
     };
     link.up("198.18.79");
     let socket = UdpSocket::bind("198.18.79.1:0".parse().unwrap(), Some(&link.name)).unwrap();
-    if socket.interface().is_none() {
-        return;
-    }
     link.down();
     let sent = send(
         &socket,
@@ -238,7 +230,7 @@ async fn a_socket_bound_to_an_interface_that_is_down_does_not_send_by_another() 
         b"abc",
     )
     .await;
-    assert!(matches!(sent, Sent::Lost { too_big: false }), "{sent:?}");
+    assert!(matches!(sent, Sent::Lost), "{sent:?}");
 }
 
 #[tokio::test]

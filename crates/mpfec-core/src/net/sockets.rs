@@ -168,13 +168,13 @@ impl Sockets {
             return None;
         }
         match bound.socket.try_send(transmit, contents) {
-            Sent::All | Sent::Lost { .. } => None,
+            Sent::All | Sent::Lost => None,
             Sent::Blocked(sent) => {
                 bound.wait(transmit, contents.get(sent..).unwrap_or_default());
                 None
             }
-            Sent::Gone(_) if bound.local.is_none() => None,
-            Sent::Gone(_) => Some(self.bound.remove(index).id),
+            Sent::Gone if bound.local.is_none() => None,
+            Sent::Gone => Some(self.bound.remove(index).id),
         }
     }
 

@@ -112,7 +112,17 @@ pub(crate) struct PathCounters {
     pub(crate) received_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) delivered_bytes: u64,
-    pub(crate) received_symbol_bytes: u64,
+}
+
+/// What a path begins with, beside its identity.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathStart {
+    pub(crate) now: Instant,
+    pub(crate) congestion: ControllerKind,
+    /// Bytes of UDP payload that may be tried.
+    pub(crate) max_mtu: u16,
+    /// The RTT to assume before anything is measured.
+    pub(crate) rtt: Duration,
 }
 
 impl Path {
@@ -121,11 +131,9 @@ impl Path {
         slot: usize,
         tuple: FourTuple,
         validation: Validation,
-        congestion: ControllerKind,
-        max_mtu: u16,
-        rtt: Duration,
-        now: Instant,
+        start: &PathStart,
     ) -> Self {
+        let now = start.now;
         Self {
             id,
             slot,
@@ -138,14 +146,14 @@ impl Path {
             backup: false,
             peer_status: 0,
             ecn: EcnValidation::default(),
-            mtu: MtuDiscovery::new(max_mtu),
+            mtu: MtuDiscovery::new(start.max_mtu),
             space: PacketSpace::new(),
             received: ReceivedPackets::new(MAX_ACK_DELAY),
             reordering: Reordering::default(),
             pto: Pto::default(),
             probes: 0,
-            rtt: RttEstimator::new(rtt),
-            controller: congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
+            rtt: RttEstimator::new(start.rtt),
+            controller: start.congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
             pacer: Pacer::new(MIN_MTU, now),
             delivery: DeliveryRate::new(now),
             delivery_rate: 0,

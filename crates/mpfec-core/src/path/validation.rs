@@ -111,13 +111,14 @@ impl Validation {
         self.responses.pop_front()
     }
 
-    /// The challenge to send now, if one is due; notes that it was sent.
+    /// The challenge to send now, if one is due; notes that it was sent. The first four wait
+    /// for `interval`, later ones for up to eight times as long.
     pub(crate) fn take_challenge(&mut self, now: Instant, interval: Duration) -> Option<[u8; 8]> {
         match &mut self.state {
             State::Challenging {
                 data, sent, next, ..
             } if now >= *next => {
-                *next = now + interval * (1 << sent.saturating_sub(3).min(3));
+                *next = now + interval.max(MIN_INTERVAL) * (1 << sent.saturating_sub(3).min(3));
                 *sent += 1;
                 Some(*data)
             }
@@ -162,3 +163,31 @@ impl Validation {
 
 const MAX_RESPONSES: usize = 3;
 const PATIENCE_AFTER_MOVE: Duration = Duration::from_secs(3);
+/// Between two challenges, however short the round trip is: an address in the same machine
+/// that went silent must not get thousands of them.
+const MIN_INTERVAL: Duration = Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn epoch() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn an_address_that_never_answers_gets_few_challenges_however_near_it_is() {
+        let (mut now, patience) = (epoch(), Duration::from_secs(10));
+        for (round_trip, bound) in [(2, 260), (50_000, 30)] {
+            let mut validation = Validation::challenge([7; 8], now, patience);
+            let mut challenges = 0;
+            while !validation.on_timeout(now) {
+                let challenge = validation.take_challenge(now, Duration::from_micros(round_trip));
+                challenges += u32::from(challenge.is_some());
+                now = validation.next_timeout(true).expect("not given up yet");
+            }
+            assert!(challenges <= bound, "{challenges} challenges");
+        }
+    }
+}

@@ -16,11 +16,6 @@ pub(crate) struct CryptoReceive {
 }
 
 impl CryptoReceive {
-    /// A stream on which nothing has arrived.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// A CRYPTO frame arrived.
     ///
     /// # Errors
@@ -70,7 +65,7 @@ mod tests {
 
     #[test]
     fn bytes_are_read_in_order_however_they_arrive() {
-        let mut receive = CryptoReceive::new();
+        let mut receive = CryptoReceive::default();
         receive.on_received(4, b"ef").unwrap();
         assert_eq!(receive.read(), None);
         receive.on_received(0, b"abcd").unwrap();
@@ -83,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_peer_cannot_make_us_buffer_more_than_the_limit() {
-        let mut receive = CryptoReceive::new();
+        let mut receive = CryptoReceive::default();
         receive.on_received(MAX_BUFFER - 1, b"x").unwrap();
         for offset in [MAX_BUFFER, 1 << 40, u64::MAX] {
             let error = receive.on_received(offset, b"x").unwrap_err();

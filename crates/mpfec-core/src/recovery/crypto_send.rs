@@ -21,11 +21,6 @@ pub(crate) struct CryptoSend {
 }
 
 impl CryptoSend {
-    /// A stream with nothing to send.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// Appends what TLS wants to send.
     pub(crate) fn write(&mut self, data: &[u8]) {
         self.data.extend_from_slice(data);
@@ -93,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_goes_out_again_before_what_is_new() {
-        let mut send = CryptoSend::new();
+        let mut send = CryptoSend::default();
         send.write(b"client hello");
         assert_eq!(send.next_chunk(6), Some((0, Bytes::from_static(b"client"))));
         assert_eq!(send.next_chunk(3), Some((6, Bytes::from_static(b" he"))));
@@ -108,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_arrived_after_all_is_not_sent_again() {
-        let mut send = CryptoSend::new();
+        let mut send = CryptoSend::default();
         send.write(b"abcdef");
         send.next_chunk(6);
         send.on_lost(0, 6);
@@ -124,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_empty_chunk_is_no_chunk() {
-        let mut send = CryptoSend::new();
+        let mut send = CryptoSend::default();
         assert_eq!(send.next_chunk(9), None);
         send.write(b"abc");
         assert_eq!(send.next_chunk(0), None);
@@ -137,7 +132,7 @@ mod tests {
             data in prop::collection::vec(any::<u8>(), 1..3000),
             fates in prop::collection::vec((1_usize..400, 0_u8..10, any::<prop::sample::Index>()), 400),
         ) {
-            let (mut send, mut receive) = (CryptoSend::new(), CryptoReceive::new());
+            let (mut send, mut receive) = (CryptoSend::default(), CryptoReceive::default());
             let (first, second) = data.split_at(data.len() / 2);
             send.write(first);
             let mut second = Some(second);

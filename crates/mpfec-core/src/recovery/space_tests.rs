@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::{LossCause, Lost, Token, is_persistent_congestion};
+use super::super::sent::LossCause;
+use super::super::{Lost, Token, is_persistent_congestion};
 use super::*;
 use crate::component::Tokens;
 

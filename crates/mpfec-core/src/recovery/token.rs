@@ -62,7 +62,6 @@ pub(crate) enum Token {
     PathStatus {
         path: u32,
     },
-    MaxPathId,
     HandshakeDone,
     AddAddress {
         id: u64,

@@ -3,8 +3,10 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::reader::{Malformed, Reader};
-use super::{ConnectionId, LOCAL_CID_LEN, TAG_LEN, VERSION, packet_number, varint};
+use super::{ConnectionId, LOCAL_CID_LEN, MIN_DATAGRAM, TAG_LEN, VERSION, packet_number, varint};
 
 /// What a long header that carries frames is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,19 +291,7 @@ fn read_connection_id(reader: &mut Reader<'_>) -> Result<ConnectionId, HeaderErr
     ConnectionId::new(reader.slice(u64::from(len))?).ok_or(HeaderError::ConnectionId(len))
 }
 
-/// Appends a Retry packet (RFC 9000 §17.2.5).
-pub(crate) fn encode_retry(
-    dcid: ConnectionId,
-    scid: ConnectionId,
-    token: &[u8],
-    tag: &[u8; TAG_LEN],
-    out: &mut Vec<u8>,
-) {
-    encode_retry_without_tag(dcid, scid, token, out);
-    out.extend_from_slice(tag);
-}
-
-/// Appends what a Retry packet's tag covers, beside the original connection ID.
+/// Appends a Retry packet (RFC 9000 §17.2.5) but for its tag.
 pub(crate) fn encode_retry_without_tag(
     dcid: ConnectionId,
     scid: ConnectionId,
@@ -317,8 +307,8 @@ pub(crate) fn encode_retry_without_tag(
 pub(crate) fn retry_pseudo_packet(
     original_dcid: ConnectionId,
     retry_without_tag: &[u8],
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1 + original_dcid.len() + retry_without_tag.len());
+) -> SmallVec<[u8; MAX_RETRY_PSEUDO_PACKET]> {
+    let mut out = SmallVec::new();
     out.push(original_dcid.len() as u8);
     out.extend_from_slice(original_dcid.as_slice());
     out.extend_from_slice(retry_without_tag);
@@ -362,6 +352,8 @@ const VERSION_NEGOTIATION: u32 = 0;
 /// Header protection's sample starts so far behind the packet number (RFC 9001 §5.4.2).
 const SAMPLE_OFFSET: usize = 4;
 const SAMPLE_LEN: usize = 16;
+/// For a Retry that fits a datagram which every path carries.
+const MAX_RETRY_PSEUDO_PACKET: usize = 1 + ConnectionId::MAX_LEN + MIN_DATAGRAM - TAG_LEN;
 /// The shortest stateless reset (RFC 9000 §10.3).
 const MIN_SHORT_PACKET: usize = 21;
 

@@ -142,7 +142,7 @@ impl fmt::Debug for ResetToken {
 
 /// A connection ID as its owner hands it out: 8 bytes, and the token that resets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IssuedId {
+pub(crate) struct IssuedId {
     /// Where packets for the path go to.
     pub cid: ConnectionId,
     /// Ends a stateless reset in answer to packets with this ID.

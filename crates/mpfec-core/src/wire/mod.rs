@@ -8,8 +8,7 @@ pub(crate) mod parameters;
 mod reader;
 pub(crate) mod varint;
 
-pub(crate) use self::frame::{Frame, Frames};
-pub use self::id::{ConnectionId, IssuedId, ResetToken};
+pub(crate) use self::id::{ConnectionId, IssuedId, ResetToken};
 pub(crate) use self::parameters::TransportParameters;
 
 /// Version of the protocol: "mpf" and a count.

@@ -7,7 +7,7 @@ use crate::component::FrameWriter;
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side};
 use crate::stream::Streams;
-use crate::wire::{Frame, Frames};
+use crate::wire::frame::{Frame, Frames};
 
 /// All frames that `streams` has to send, without feedback.
 fn drain(streams: &mut Streams) -> Vec<Frame> {

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 use crate::stream::{
     MAX_PENDING_BLOCKS, ReadError, StreamEvent, StreamLimits, Streams, WriteError,
 };
-use crate::wire::Frames;
+use crate::wire::frame::Frames;
 
 /// What the network does to packets, each in percent.
 #[derive(Debug, Clone, Copy, Default)]

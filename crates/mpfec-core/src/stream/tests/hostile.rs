@@ -9,7 +9,7 @@ use crate::config::TransportConfig;
 use crate::error::TransportError;
 use crate::id::{Dir, Side, StreamId};
 use crate::stream::{MAX_PENDING_BLOCKS, ReadError, Streams};
-use crate::wire::Frame;
+use crate::wire::frame::Frame;
 use crate::wire::frame::{
     BlockAck, MaxStreamData, MaxStreams, ResetStream, StopSending, StreamDataBlocked,
     StreamDelivered, StreamFin, StreamsBlocked, Symbol,

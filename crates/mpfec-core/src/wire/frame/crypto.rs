@@ -15,9 +15,6 @@ pub(crate) struct Crypto {
 }
 
 impl Crypto {
-    /// The most that [`header_size`](Self::header_size) can be for data that fit a packet.
-    pub(crate) const MAX_HEADER: usize = 1 + 8 + 2;
-
     /// Bytes in front of `len` bytes of data.
     pub(crate) fn header_size(offset: u64, len: usize) -> usize {
         1 + varint::size(offset) + varint::size(len as u64)

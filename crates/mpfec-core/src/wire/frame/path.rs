@@ -73,18 +73,3 @@ plain_frame! {
         mac: [u8; 32],
     }
 }
-
-impl PathChallenge {
-    /// Bytes of the frame.
-    pub(crate) const SIZE: usize = 1 + 8;
-}
-
-impl PathResponse {
-    /// Bytes of the frame.
-    pub(crate) const SIZE: usize = 1 + 8;
-}
-
-impl Authenticate {
-    /// Bytes of the frame.
-    pub(crate) const SIZE: usize = 1 + 32;
-}
