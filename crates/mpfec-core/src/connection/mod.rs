@@ -6,6 +6,7 @@ mod address;
 mod close;
 mod closing;
 mod control;
+mod data;
 mod datagram;
 mod dispatch;
 mod early;

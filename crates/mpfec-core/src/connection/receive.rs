@@ -277,12 +277,12 @@ impl Connection {
         payload: Bytes,
     ) -> Result<(), TransportError> {
         let now = arrival.now;
-        if !self.handshake.is_authenticated() {
-            if let Err(error) = self.authenticate(now, &payload) {
-                // So that there is a path on which to say why it is over.
-                self.accept_path(now, id, arrival.tuple);
-                return Err(error);
-            }
+        if !self.handshake.is_authenticated()
+            && let Err(error) = self.authenticate(now, &payload)
+        {
+            // So that there is a path on which to say why it is over.
+            self.accept_path(now, id, arrival.tuple);
+            return Err(error);
         }
         if self.paths.position(id).is_none() && !self.accept_path(now, id, arrival.tuple) {
             return Ok(());

@@ -2,9 +2,8 @@
 
 use std::time::Instant;
 
-use mpfec_sched::{Assignment, View};
-
 use super::Connection;
+use super::data::Batch;
 use crate::address::Transmit;
 use crate::component::FrameWriter;
 use crate::id::Side;
@@ -13,16 +12,6 @@ use crate::recovery::{SentPacket, Token};
 use crate::wire::TAG_LEN;
 use crate::wire::frame::{Authenticate, Frame, PathChallenge, PathResponse};
 use crate::wire::header::ShortHeader;
-
-/// A batch of packets for one path that is being built.
-#[derive(Debug, Default)]
-struct Batch {
-    segments: usize,
-    /// Bytes of each datagram but the last.
-    segment_size: usize,
-    /// What the scheduler chose, and how many of its symbols are written.
-    assignment: Option<(Assignment, u32)>,
-}
 
 /// What one packet is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -332,130 +321,6 @@ impl Connection {
         Some((header.encode(buf), packet_number))
     }
 
-    /// Whether cwnd and pacer let a data packet out on the path now.
-    fn may_send_data(&self, now: Instant, index: usize) -> bool {
-        if !self.handshake.is_usable()
-            || !(self.streams.has_work() || self.datagrams.has_outgoing())
-        {
-            return false;
-        }
-        let Some(path) = self.paths.at(index) else {
-            return false;
-        };
-        let size = u64::from(path.mtu.current());
-        if !path.is_usable() || (path.window_room() < size && path.space.bytes_in_flight() > 0) {
-            return false;
-        }
-        path.pacer
-            .next_send(now, path.pacing_rate(), size)
-            .is_none_or(|at| at <= now)
-    }
-
-    /// When paths that have data to send may do so, as far as the pacer decides that.
-    pub(super) fn pacing_deadlines(&self) -> impl Iterator<Item = (Instant, u32)> {
-        let idle = !self.handshake.is_usable()
-            || !(self.streams.has_work() || self.datagrams.has_outgoing());
-        self.paths
-            .iter()
-            .filter(move |path| !idle && path.is_usable())
-            .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
-            .filter_map(|path| {
-                let size = u64::from(path.mtu.current());
-                Some((
-                    path.pacer
-                        .next_send(self.last_now, path.pacing_rate(), size)?,
-                    path.id,
-                ))
-            })
-    }
-
-    /// Datagrams first, then what the scheduler chooses, until the packet is full.
-    fn write_data(
-        &mut self,
-        now: Instant,
-        index: usize,
-        budget: usize,
-        batch: &mut Batch,
-        writer: &mut FrameWriter<'_>,
-    ) {
-        if self.datagrams.has_outgoing() && self.datagrams.write(writer) {
-            self.events.push_back(super::Event::DatagramsUnblocked);
-        }
-        let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
-            return;
-        };
-        while writer.room() > MIN_SYMBOL_ROOM {
-            let Some(assignment) = self.next_assignment(now, index, budget, batch) else {
-                return;
-            };
-            let written =
-                self.streams
-                    .write_symbol(now, assignment.block, assignment.symbol, slot, writer);
-            match &mut batch.assignment {
-                Some((_, used)) if written.is_some() => *used += 1,
-                _ => return self.finish_assignment(now, index, batch),
-            }
-        }
-    }
-
-    /// The rest of what the scheduler chose before, or its next choice.
-    fn next_assignment(
-        &mut self,
-        now: Instant,
-        index: usize,
-        budget: usize,
-        batch: &mut Batch,
-    ) -> Option<Assignment> {
-        if let Some((assignment, used)) = batch.assignment {
-            if used < assignment.count {
-                return Some(assignment);
-            }
-            self.finish_assignment(now, index, batch);
-        }
-        let budget = self.symbol_budget(now, index, budget)?;
-        let view = view(
-            now,
-            &self.path_views,
-            &self.streams,
-            self.config.profile.codec,
-        );
-        let assignment = self.scheduler.select(index, budget, &view)?;
-        batch.assignment = Some((assignment, 0));
-        Some(assignment)
-    }
-
-    /// Tells the scheduler how much of its choice left.
-    fn finish_assignment(&mut self, now: Instant, index: usize, batch: &mut Batch) {
-        let Some((assignment, used)) = batch.assignment.take() else {
-            return;
-        };
-        if used > 0 {
-            let view = view(
-                now,
-                &self.path_views,
-                &self.streams,
-                self.config.profile.codec,
-            );
-            self.scheduler.on_sent(
-                index,
-                &Assignment {
-                    count: used,
-                    ..assignment
-                },
-                &view,
-            );
-        }
-    }
-
-    /// How many packets the window and the pacer let out now, at most `budget`.
-    fn symbol_budget(&self, now: Instant, index: usize, budget: usize) -> Option<u32> {
-        let path = self.paths.at(index)?;
-        let size = u64::from(path.mtu.current());
-        let window = path.window_room() / size;
-        let paced = path.pacer.budget(now, path.pacing_rate()) / size;
-        Some(window.min(paced).min(budget as u64).max(1) as u32)
-    }
-
     /// Something that must be answered: a symbol of the head block if there is one.
     fn write_probe(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
         let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
@@ -514,25 +379,6 @@ impl Connection {
     }
 }
 
-/// What the scheduler sees, from those parts of the connection that it does not change.
-fn view<'a>(
-    now: Instant,
-    paths: &'a super::view::PathViews,
-    streams: &'a crate::stream::Streams,
-    codec: mpfec_codec::CodecKind,
-) -> View<'a> {
-    View {
-        now,
-        paths: paths.as_slice(),
-        blocks: streams.blocks(),
-        has_repair: codec.has_repair(),
-        version: streams.version(),
-        writer_blocked: streams.writer_blocked(),
-        // What is in a block has its credit already; only then does the window hold it back.
-        window_closed: streams.window_closed() && !streams.has_unsent(),
-    }
-}
-
 /// Answers to the peer's challenges, and ours.
 fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>) {
     let size = Frame::PathResponse(PathResponse { data: [0; 8] }).size();
@@ -556,5 +402,3 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
 
 /// A packet that is short of its room by less than this counts as full.
 const NEARLY_FULL: usize = 64;
-/// Symbols smaller than this are not worth a place behind other frames.
-const MIN_SYMBOL_ROOM: usize = 64;
