@@ -15,6 +15,7 @@ pub struct RttEstimator {
     epoch_min: Duration,
     epoch_ends: Option<Instant>,
     first_sample_at: Option<Instant>,
+    last_sample_at: Option<Instant>,
 }
 
 impl RttEstimator {
@@ -29,6 +30,7 @@ impl RttEstimator {
             epoch_min: initial,
             epoch_ends: None,
             first_sample_at: None,
+            last_sample_at: None,
         }
     }
 
@@ -38,6 +40,7 @@ impl RttEstimator {
         let sample = sample.clamp(GRANULE, LONGEST);
         self.latest = sample;
         self.adjusted = sample;
+        let before = self.last_sample_at.replace(now);
         if self.first_sample_at.is_none() {
             self.first_sample_at = Some(now);
             self.smoothed = sample;
@@ -57,7 +60,12 @@ impl RttEstimator {
         self.adjusted = adjusted;
         let deviation = self.smoothed.abs_diff(adjusted);
         self.var = (self.var * 3 + deviation) / 4;
-        self.smoothed = (self.smoothed * 7 + adjusted) / 8;
+        let pause = before.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.smoothed = if pause > (4 * self.smoothed).max(STALE) {
+            (self.smoothed + adjusted) / 2
+        } else {
+            (self.smoothed * 7 + adjusted) / 8
+        };
         if self.epoch_ends.is_some_and(|end| now >= end) {
             self.min = self.epoch_min;
             self.start_epoch(now, sample);
@@ -75,7 +83,8 @@ impl RttEstimator {
         self.adjusted
     }
 
-    /// Exponentially weighted mean, gain 1/8.
+    /// Exponentially weighted mean, gain 1/8; 1/2 after a pause of four times as long, and of
+    /// 200 ms at least, because queues have changed since.
     pub fn smoothed(&self) -> Duration {
         self.smoothed
     }
@@ -121,6 +130,8 @@ const GRANULE: Duration = Duration::from_micros(1);
 /// A sample above this is no round trip of a network; it bounds all arithmetic.
 const LONGEST: Duration = Duration::from_secs(60);
 const EPOCH: Duration = Duration::from_secs(10);
+/// Least pause between samples after which the older ones say little.
+const STALE: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {
@@ -169,6 +180,18 @@ mod tests {
             rtt.update(now, ms(200), Duration::ZERO);
         }
         assert_eq!(rtt.min(), ms(200));
+    }
+
+    #[test]
+    fn a_queue_that_is_gone_is_forgotten_within_a_few_samples_after_a_pause() {
+        let mut now = epoch();
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.update(now, ms(40), Duration::ZERO);
+        for _ in 0..5 {
+            now += ms(250);
+            rtt.update(now, ms(2), Duration::ZERO);
+        }
+        assert!(rtt.smoothed() < ms(4), "{:?}", rtt.smoothed());
     }
 
     #[test]

@@ -20,6 +20,9 @@ enum Purpose {
     Due,
     /// A PTO fired or a suspected path is asked: beyond cwnd, must be acknowledged.
     Probe,
+    /// A path that carried nothing for a while is measured, because the choice not to use
+    /// it rests on what was measured.
+    Measure,
     /// Find out whether a datagram of this size passes.
     Mtu(u16),
 }
@@ -166,6 +169,9 @@ impl Connection {
         if path.probes > 0 || path.liveness.next_probe().is_some_and(|at| now >= at) {
             return Purpose::Probe;
         }
+        if path.is_unmeasured(now) && self.streams.has_work() {
+            return Purpose::Measure;
+        }
         if path.is_usable()
             && path.rtt.has_sample()
             && path.window_room() > 2 * u64::from(path.mtu.current())
@@ -227,8 +233,14 @@ impl Connection {
             if data {
                 self.write_data(now, index, budget, batch, &mut writer);
             }
-            if purpose == Purpose::Probe && !writer.asks_for_answer(proof_only) {
-                self.write_probe(now, index, &mut writer);
+            if !writer.asks_for_answer(proof_only) {
+                match purpose {
+                    Purpose::Probe => self.write_probe(now, index, &mut writer),
+                    Purpose::Measure => {
+                        writer.push(&Frame::Ping, None);
+                    }
+                    Purpose::Due | Purpose::Mtu(_) => {}
+                }
             }
         }
         if writer.written() == proof_only {
@@ -296,7 +308,7 @@ impl Connection {
                     self.give_up_in_flight(now, index);
                 }
             }
-            Purpose::Due => {}
+            Purpose::Due | Purpose::Measure => {}
         }
         true
     }

@@ -173,6 +173,17 @@ impl Path {
         self.validation.is_validated() && !self.liveness.is_suspected()
     }
 
+    /// Whether the path has been idle for so long that its RTT may have changed.
+    pub(crate) fn is_unmeasured(&self, now: Instant) -> bool {
+        let idle_until = |since: Instant| since + (4 * self.srtt()).max(IDLE);
+        self.is_usable()
+            && !self.space.ack_eliciting_in_flight()
+            && self
+                .space
+                .last_ack_eliciting_sent()
+                .is_some_and(|sent| now >= idle_until(sent))
+    }
+
     /// Smoothed RTT; the initial guess before the first sample.
     pub(crate) fn srtt(&self) -> Duration {
         self.rtt.smoothed()
@@ -278,6 +289,8 @@ impl Path {
     }
 }
 
+/// An idle path is asked for its RTT so often at most while others carry data.
+const IDLE: Duration = Duration::from_millis(250);
 /// Answers that come in bursts have pauses between them.
 const MIN_PAUSE: Duration = Duration::from_millis(25);
 /// Before the first sample (RFC 9002 §6.2.2), where not even the handshake gave one.
