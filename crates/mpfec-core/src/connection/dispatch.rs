@@ -10,7 +10,7 @@ use super::{Connection, view};
 use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::{MAX_ACK_DELAY, PathReason, RemoteCid};
+use crate::path::{PathReason, RemoteCid};
 use crate::recovery::{Token, is_persistent_congestion};
 use crate::wire::frame::{self, Frame};
 
@@ -156,7 +156,8 @@ impl Connection {
             let sent = &packet.packet;
             if packet.packet_number == ack.largest && sent.ack_eliciting {
                 let sample = now.saturating_duration_since(sent.sent_at);
-                path.rtt.update(now, sample, ack.delay.min(MAX_ACK_DELAY));
+                let delay = ack.delay.min(path.peer_ack_delay);
+                path.rtt.update(now, sample, delay);
                 path.received.set_rtt(path.rtt.smoothed());
             }
             path.reordering

@@ -215,10 +215,24 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         initial_max_streams_bidi: config.max_streams_bidi,
         initial_max_streams_uni: config.max_streams_uni,
         max_ack_delay: crate::path::MAX_ACK_DELAY,
+        max_path_id: crate::path::MAX_PATH_ID,
         max_datagram_frame_size: config.datagram_buffer.min(1 << 16) as u64,
         max_block_symbols: MAX_BLOCK_SYMBOLS,
         max_pending_blocks: MAX_PENDING_BLOCKS,
         path_connection_ids: issued.to_vec(),
         ..TransportParameters::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_we_say_of_ourselves_is_what_we_do() {
+        let parameters = parameters(&TransportConfig::default(), &[]);
+        assert_eq!(parameters.max_path_id, crate::path::MAX_PATH_ID);
+        assert_eq!(parameters.max_ack_delay, crate::path::MAX_ACK_DELAY);
+        assert_eq!(parameters.max_pending_blocks, MAX_PENDING_BLOCKS);
     }
 }

@@ -15,6 +15,7 @@ use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
 use crate::endpoint::Secret;
 use crate::error::TransportError;
 use crate::id::Side;
+use crate::path::MAX_PATH_ID;
 use crate::recovery::{CryptoReceive, CryptoSend, Pto};
 use crate::rng::Rng;
 use crate::wire::frame::Frame;
@@ -392,6 +393,20 @@ impl HandshakeSpaces {
         self.peer.as_ref().map_or(1200, |peer| {
             u16::try_from(peer.max_udp_payload_size).unwrap_or(u16::MAX)
         })
+    }
+
+    /// How long the peer may hold back an acknowledgement (RFC 9000 §18.2).
+    pub(crate) fn peer_max_ack_delay(&self) -> Duration {
+        let default = || TransportParameters::default().max_ack_delay;
+        self.peer
+            .as_ref()
+            .map_or_else(default, |peer| peer.max_ack_delay)
+    }
+
+    /// The largest path ID that both ends take.
+    pub(crate) fn max_path_id(&self) -> u32 {
+        let peer = self.peer.as_ref();
+        peer.map_or(MAX_PATH_ID, |peer| peer.max_path_id.min(MAX_PATH_ID))
     }
 
     pub(crate) fn rtt(&self) -> Option<Duration> {

@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{INITIAL_RTT, LocalCid, MAX_PATH_ID, Path, PathReason, PathStart, Validation};
+use crate::path::{INITIAL_RTT, LocalCid, Path, PathReason, PathStart, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -161,6 +161,7 @@ impl Connection {
                 now,
                 congestion: self.config.profile.congestion,
                 max_mtu,
+                peer_ack_delay: self.handshake.peer_max_ack_delay(),
                 rtt: self
                     .handshake
                     .rtt()
@@ -241,7 +242,7 @@ impl Connection {
                 .filter(|cid| !self.paths.was_opened(cid.path))
                 .count();
             let path = self.paths.next_local_id();
-            if spare >= SPARE_CIDS || path > MAX_PATH_ID {
+            if spare >= SPARE_CIDS || path > self.handshake.max_path_id() {
                 return;
             }
             let cid = ConnectionId::from(self.rng.bytes::<8>());

@@ -85,6 +85,8 @@ pub(crate) struct Path {
     /// Packets to send beyond cwnd because a PTO fired (RFC 9002 §7.5).
     pub(crate) probes: u8,
     pub(crate) rtt: RttEstimator,
+    /// How long the peer may hold back an acknowledgement.
+    pub(crate) peer_ack_delay: Duration,
     pub(crate) controller: Box<dyn CongestionController>,
     pub(crate) pacer: Pacer,
     pub(crate) delivery: DeliveryRate,
@@ -123,6 +125,8 @@ pub(crate) struct PathStart {
     pub(crate) max_mtu: u16,
     /// The RTT to assume before anything is measured.
     pub(crate) rtt: Duration,
+    /// How long the peer may hold back an acknowledgement.
+    pub(crate) peer_ack_delay: Duration,
 }
 
 impl Path {
@@ -153,6 +157,7 @@ impl Path {
             pto: Pto::default(),
             probes: 0,
             rtt: RttEstimator::new(start.rtt),
+            peer_ack_delay: start.peer_ack_delay,
             controller: start.congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
             pacer: Pacer::new(MIN_MTU, now),
             delivery: DeliveryRate::new(now),
@@ -191,7 +196,7 @@ impl Path {
 
     /// How long an acknowledgement may take before the path counts as silent.
     pub(crate) fn pto_base(&self) -> Duration {
-        self.rtt.pto_base() + MAX_ACK_DELAY
+        self.rtt.pto_base() + self.peer_ack_delay
     }
 
     /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
@@ -236,7 +241,8 @@ impl Path {
 
     /// Samples of one flight agree so well that their variance says little about the next.
     fn patience(&self) -> Duration {
-        self.pto_base().max(self.srtt() * 9 / 8 + MAX_ACK_DELAY)
+        self.pto_base()
+            .max(self.srtt() * 9 / 8 + self.peer_ack_delay)
     }
 
     /// Whether so many packets have been overdue since the last answer that random loss does
@@ -295,6 +301,6 @@ const IDLE: Duration = Duration::from_millis(250);
 const MIN_PAUSE: Duration = Duration::from_millis(25);
 /// Before the first sample (RFC 9002 §6.2.2), where not even the handshake gave one.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
-/// How long a receiver may hold back an acknowledgement.
+/// How long this end holds back an acknowledgement.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 const INITIAL_WINDOW_PACKETS: u64 = 20;
