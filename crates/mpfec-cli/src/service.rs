@@ -13,7 +13,7 @@ use crate::close::CloseCode;
 use crate::context::Context;
 use crate::engine;
 use crate::error::CliError;
-use crate::output::{Event, TicketReport};
+use crate::output::{Event, Output, TicketReport};
 
 /// An endpoint that takes the holders of its ticket.
 #[derive(Debug)]
@@ -95,6 +95,14 @@ impl Service {
                     return Some(connection);
                 }
             }
+        }
+    }
+
+    /// Says so if nobody on another host can use the ticket.
+    pub(crate) fn warn_if_local(&self, output: &Output) {
+        let mut addresses = self.ticket.addresses().iter();
+        if addresses.all(|address| address.ip().is_loopback()) {
+            output.say("the ticket works on this host only (see mpfec paths)");
         }
     }
 

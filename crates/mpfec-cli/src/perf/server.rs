@@ -19,6 +19,7 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
     let service = Service::start(&context, &args.listen)?;
     let output = &context.output;
     output.say(&format!("listening on {} UDP", service.places()));
+    service.warn_if_local(output);
     output.result(&format!(
         "on the other machine:  mpfec perf client {}",
         service.ticket

@@ -72,6 +72,7 @@ fn invite(output: &Output, service: &Service, destination: &Destination) {
         service.places(),
         destination.root().display()
     ));
+    service.warn_if_local(output);
     output.result(&format!(
         "on the other machine:  mpfec send {} FILE",
         service.ticket

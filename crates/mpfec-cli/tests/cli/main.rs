@@ -12,6 +12,7 @@ mod hostile_sender;
 mod interruption;
 mod killed_peer;
 mod many_small_files;
+mod netns;
 mod occupied_destination;
 mod perf;
 mod sources;
