@@ -16,7 +16,8 @@ pub struct TransportConfig {
     /// A connection on which nothing arrives for this long is lost. The smaller of both
     /// ends' values counts. Zero: never.
     pub idle_timeout: Duration,
-    /// An idle connection sends something this often, so that it stays open. Zero: never.
+    /// A path on which nothing was sent for this long is asked for an answer, so that the
+    /// connection stays open and NATs on the way keep its addresses. Zero: never.
     pub keep_alive: Duration,
     /// Bytes of one stream that the peer may send beyond what the application has read.
     pub stream_window: u64,

@@ -20,7 +20,6 @@ pub(crate) struct Control {
     abandon: BTreeSet<u32>,
     status: BTreeSet<u32>,
     statuses: Vec<PathStatus>,
-    pub(crate) ping: bool,
 }
 
 impl Control {
@@ -64,7 +63,6 @@ impl Control {
 
     pub(crate) fn has_frames(&self) -> bool {
         self.handshake_done
-            || self.ping
             || !self.connection_ids.is_empty()
             || !self.abandon.is_empty()
             || !self.status.is_empty()
@@ -108,9 +106,6 @@ impl Control {
                 return;
             }
             self.status.remove(&path);
-        }
-        if self.ping {
-            self.ping = !writer.push(&Frame::Ping, None);
         }
     }
 

@@ -83,9 +83,9 @@ impl Connection {
             self.vanish(CloseReason::TimedOut);
             return;
         }
-        if self.keep_alive_deadline().is_some_and(|at| now >= at) {
-            self.control.ping = true;
-            self.last_sent = now;
+        let keep_alive = self.config.keep_alive;
+        for path in self.paths.iter_mut() {
+            path.is_to_be_asked |= path.keep_alive_at(keep_alive).is_some_and(|at| now >= at);
         }
         self.handshake.on_timeout(now);
         if let Some(keys) = &mut self.keys {
@@ -205,8 +205,10 @@ impl Connection {
     }
 
     fn keep_alive_deadline(&self) -> Option<Instant> {
-        let interval = self.config.keep_alive;
-        (!interval.is_zero() && !self.state.is_handshaking()).then(|| self.last_sent + interval)
+        let paths = self.paths.iter();
+        paths
+            .filter_map(|path| path.keep_alive_at(self.config.keep_alive))
+            .min()
     }
 }
 

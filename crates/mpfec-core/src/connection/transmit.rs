@@ -20,9 +20,9 @@ enum Purpose {
     Due,
     /// A PTO fired or a suspected path is asked: beyond cwnd, must be acknowledged.
     Probe,
-    /// A path that carried nothing for a while is measured, because the choice not to use
-    /// it rests on what was measured.
-    Measure,
+    /// A path that carried nothing for a while is asked for an answer: so that NATs keep its
+    /// addresses, and because the choice not to use it rests on what was measured.
+    Ask,
     /// Find out whether a datagram of this size passes.
     Mtu(u16),
 }
@@ -169,8 +169,8 @@ impl Connection {
         if path.probes > 0 || path.liveness.next_probe().is_some_and(|at| now >= at) {
             return Purpose::Probe;
         }
-        if path.is_unmeasured(now) && self.streams.has_work() {
-            return Purpose::Measure;
+        if path.is_to_be_asked || (path.is_unmeasured(now) && self.streams.has_work()) {
+            return Purpose::Ask;
         }
         if path.is_usable()
             && path.rtt.has_sample()
@@ -236,7 +236,7 @@ impl Connection {
             if !writer.asks_for_answer(proof_only) {
                 match purpose {
                     Purpose::Probe => self.write_probe(now, index, &mut writer),
-                    Purpose::Measure => {
+                    Purpose::Ask => {
                         writer.push(&Frame::Ping, None);
                     }
                     Purpose::Due | Purpose::Mtu(_) => {}
@@ -308,7 +308,8 @@ impl Connection {
                     self.give_up_in_flight(now, index);
                 }
             }
-            Purpose::Due | Purpose::Measure => {}
+            Purpose::Ask => path.is_to_be_asked = false,
+            Purpose::Due => {}
         }
         true
     }

@@ -99,6 +99,8 @@ pub(crate) struct Path {
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
     pub(crate) unanswered: u64,
+    /// Whether it was idle for so long that it must be kept alive.
+    pub(crate) is_to_be_asked: bool,
     /// Packets that count as lost because the path was silent, not because others arrived.
     pub(crate) given_up: u64,
     /// Acknowledgements written since the path itself last carried one of its own.
@@ -167,6 +169,7 @@ impl Path {
             counters: PathCounters::default(),
             last_received: None,
             last_answer: None,
+            is_to_be_asked: false,
             given_up: 0,
             unanswered: 0,
             acks_elsewhere: 0,
@@ -176,6 +179,13 @@ impl Path {
     /// Whether data may be scheduled on it.
     pub(crate) fn is_usable(&self) -> bool {
         self.validation.is_validated() && !self.liveness.is_suspected()
+    }
+
+    /// When the path is to be asked for an answer if nothing leaves on it before.
+    pub(crate) fn keep_alive_at(&self, interval: Duration) -> Option<Instant> {
+        let applies = !interval.is_zero() && self.is_usable() && !self.is_to_be_asked;
+        let sent = self.space.last_ack_eliciting_sent().filter(|_| applies)?;
+        sent.checked_add(interval)
     }
 
     /// Whether the path has been idle for so long that its RTT may have changed.

@@ -1,6 +1,7 @@
 //! The state machine that ships, in a simulated network: one behaviour per file.
 
 mod handshake;
+mod keep_alive;
 mod path_dies;
 
 use std::time::Duration;
