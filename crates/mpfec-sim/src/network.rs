@@ -209,7 +209,7 @@ impl<H: Host> Network<H> {
         self.counters
     }
 
-    /// Keeps a copy of the last so many datagrams handed to a host.
+    /// Keeps a copy of the last so many datagrams handed to a host, but for those injected.
     pub fn record(&mut self, datagrams: usize) {
         self.most_recorded = datagrams;
         self.recorded.truncate(datagrams);
@@ -232,7 +232,9 @@ impl<H: Host> Network<H> {
             route: Arc::new([]),
             hop: 0,
         };
+        let most_recorded = std::mem::take(&mut self.most_recorded);
         self.forward(transit, packet.payload);
+        self.most_recorded = most_recorded;
     }
 
     /// A hash of every delivery to a host so far: when, to whom, how large. Two runs that

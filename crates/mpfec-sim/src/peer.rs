@@ -20,7 +20,8 @@ pub struct Peer {
     to_open: VecDeque<(Dir, u64)>,
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, Incoming>,
-    writable: BTreeSet<StreamId>,
+    /// In the order in which they were told that they can go on.
+    writable: VecDeque<StreamId>,
     readable: BTreeSet<StreamId>,
     /// What a bidirectional stream of the peer's is answered with.
     answer: Option<u64>,
@@ -81,7 +82,7 @@ impl Peer {
         let outgoing = self.outgoing.entry(stream).or_default();
         outgoing.total += bytes;
         outgoing.ends |= ends;
-        self.writable.insert(stream);
+        self.writable.push_back(stream);
     }
 
     /// Abandons a stream, and what was not written to it.
@@ -190,7 +191,7 @@ impl Peer {
                 self.readable.insert(stream);
             }
             StreamEvent::Writable { stream } => {
-                self.writable.insert(stream);
+                self.writable.push_back(stream);
             }
             StreamEvent::Finished { stream } => {
                 self.outgoing.entry(stream).or_default().received_at = Some(now);
@@ -334,7 +335,7 @@ impl Application for Peer {
         }
         self.open_streams(connection);
         self.accept_streams(connection);
-        while let Some(id) = self.writable.pop_first() {
+        while let Some(id) = self.writable.pop_front() {
             self.write_to(id, connection);
         }
         while let Some(id) = self.readable.pop_first().filter(|_| !self.is_paused) {

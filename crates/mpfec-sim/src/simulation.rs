@@ -444,10 +444,13 @@ impl Drop for Simulation {
                 self.scene.seed,
                 self.network.elapsed()
             );
-            for (name, connection) in [
-                ("client", self.client_connection()),
-                ("server", self.server_connection()),
+            for (name, peer, connection) in [
+                ("client", self.client(), self.client_connection()),
+                ("server", self.server(), self.server_connection()),
             ] {
+                if let Some((_, reason)) = peer.closed() {
+                    eprintln!("{name}: {reason}");
+                }
                 for path in connection.iter().flat_map(|c| c.stats().paths) {
                     eprintln!("{name}: {path:?}");
                 }

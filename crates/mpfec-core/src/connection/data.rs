@@ -79,7 +79,12 @@ impl Connection {
                     .write_symbol(now, assignment.block, assignment.symbol, slot, writer);
             match &mut batch.assignment {
                 Some((_, used)) if written.is_some() => *used += 1,
-                _ => return self.finish_assignment(now, index, batch),
+                _ => {
+                    self.finish_assignment(now, index, batch);
+                    if !self.cut_to_fit(index, assignment.block) {
+                        return;
+                    }
+                }
             }
         }
     }

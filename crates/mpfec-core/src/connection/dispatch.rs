@@ -10,7 +10,7 @@ use super::{Connection, view};
 use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::{PathReason, RemoteCid};
+use crate::path::{MIN_MTU, PathReason, RemoteCid};
 use crate::recovery::{Token, is_persistent_congestion};
 use crate::wire::frame::{self, Frame};
 
@@ -152,6 +152,7 @@ impl Connection {
         let mut packets = 0;
         let mut sent_at = None;
         let mut spurious = 0;
+        let mut has_large = false;
         for packet in acked.iter() {
             let sent = &packet.packet;
             if packet.packet_number == ack.largest && sent.ack_eliciting {
@@ -169,7 +170,7 @@ impl Connection {
             path.delivery
                 .on_acked(now, &sent.delivery, u64::from(sent.size));
             path.counters.delivered_bytes += u64::from(sent.size);
-            path.mtu.on_acked(sent.size);
+            has_large |= sent.size > MIN_MTU;
             if packet.was_lost {
                 spurious += 1;
             } else {
@@ -180,12 +181,16 @@ impl Connection {
         path.loss.update(packets, 0);
         path.on_spurious(spurious);
         path.on_answer(now);
+        let is_black_hole = path.mtu.on_acked(has_large, now);
         if let Some(silent) = path.liveness.on_answer(now) {
             path.controller.on_return(now);
             self.announce(id, PathChange::Back, PathReason::Answered(silent));
         }
         if let Some(keys) = &mut self.keys {
             keys.on_acked(id, ack.largest);
+        }
+        if is_black_hole {
+            self.on_mtu_changed(index);
         }
         for packet in acked.iter() {
             self.tokens_acked(now, index, &packet.packet.tokens, slot, packet.was_lost);
@@ -298,7 +303,7 @@ impl Connection {
             );
         }
         let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
-        let mut black_hole = false;
+        let mut large = 0;
         for packet in lost
             .iter()
             .map(|lost| &lost.packet)
@@ -307,8 +312,9 @@ impl Connection {
             bytes += u64::from(packet.size);
             packets += 1;
             sent_at = sent_at.max(Some(packet.sent_at));
-            black_hole |= path.mtu.on_lost(packet.size, now);
+            large += u32::from(packet.size > MIN_MTU);
         }
+        let is_black_hole = path.mtu.on_lost(large, now);
         path.counters.lost_packets += packets;
         path.loss.update(0, packets);
         if let Some(sent_at) = sent_at {
@@ -333,7 +339,7 @@ impl Connection {
         for packet in lost {
             self.tokens_lost(now, index, &packet.packet.tokens, slot);
         }
-        if black_hole {
+        if is_black_hole {
             self.on_mtu_changed(index);
         }
     }

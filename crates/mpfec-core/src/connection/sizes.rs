@@ -6,9 +6,10 @@ use crate::wire::TAG_LEN;
 
 impl Connection {
     /// Symbols of new blocks must fit every open path that is known to work, with room for
-    /// what else every packet carries now; those of blocks under way must fit at least one.
+    /// what else every packet carries now; those of blocks under way must fit at least one, and
+    /// are cut anew when another path is to carry them.
     pub(super) fn update_symbol_size(&mut self) {
-        let room = HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size();
+        let room = self.symbol_overhead();
         let sizes = || {
             let usable = self
                 .paths
@@ -20,6 +21,22 @@ impl Connection {
         let largest = sizes().max().unwrap_or(smallest);
         self.streams.set_symbol_size(smallest);
         self.streams.limit_symbol_size(largest);
+    }
+
+    /// Cuts a block anew whose symbols are larger than the path at `index` carries, which was
+    /// chosen for it. Returns whether there is something else to be chosen now.
+    pub(super) fn cut_to_fit(&mut self, index: usize, block: usize) -> bool {
+        let overhead = self.symbol_overhead();
+        let Some(path) = self.paths.at(index) else {
+            return false;
+        };
+        self.streams
+            .cut_to_fit(block, path.mtu.current() - overhead)
+    }
+
+    /// What a full packet holds besides a symbol.
+    fn symbol_overhead(&self) -> u16 {
+        HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size()
     }
 
     /// The largest message that fits into a packet now, if the peer takes any.

@@ -115,10 +115,10 @@ impl Connection {
             }
             let before = buf.len();
             let purpose = self.purpose(now, index, batch.segments);
-            let room = if let Purpose::Mtu(size) = purpose {
-                usize::from(size)
-            } else {
-                room
+            let room = match purpose {
+                Purpose::Mtu(size) => usize::from(size),
+                Purpose::Probe if path.probes_small() => room.min(usize::from(MIN_MTU)),
+                _ => room,
             };
             let budget = max_segments - batch.segments;
             if !self.write_packet(now, index, purpose, room, budget, &mut batch, buf) {
@@ -336,13 +336,13 @@ impl Connection {
 
     /// Something that must be answered: a symbol of the head block if there is one.
     fn write_probe(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
-        let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
+        let Some(path) = self.paths.at(index) else {
             return;
         };
-        if self.handshake.is_usable() && self.streams.write_probe(now, slot, writer).is_some() {
-            return;
+        let carries_data = self.handshake.is_usable() && !path.probes_small();
+        if !carries_data || self.streams.write_probe(now, path.slot, writer).is_none() {
+            writer.push(&Frame::Ping, None);
         }
-        writer.push(&Frame::Ping, None);
     }
 
     /// Whether frames that are neither data nor acknowledgements wait for this path.

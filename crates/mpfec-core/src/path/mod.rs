@@ -261,6 +261,12 @@ impl Path {
         self.pto.count() > 0 || self.unanswered >= u64::from(self.loss.inexplicable_run())
     }
 
+    /// Whether the next probe is a small one, which passes whatever became of the MTU. What a
+    /// suspected path is asked with is of no use beyond the answer.
+    pub(crate) fn probes_small(&self) -> bool {
+        self.liveness.is_suspected() || (self.pto.count() >= 2 && self.probes == 1)
+    }
+
     /// Something that was sent on the path was acknowledged.
     pub(crate) fn on_answer(&mut self, now: Instant) {
         self.last_answer = Some(now);

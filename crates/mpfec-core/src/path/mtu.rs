@@ -16,8 +16,11 @@ pub(crate) struct MtuDiscovery {
     attempts: u8,
     in_flight: Option<u16>,
     next_search: Option<Instant>,
-    /// Losses of large packets since one of that size arrived.
+    /// Losses of large packets since one of that size arrived, few for each time that some
+    /// were noticed: all at once may be lost for other reasons.
     large_lost: u32,
+    /// The same that nothing arrived after so far: the path may have been dead.
+    large_silent: u32,
 }
 
 impl MtuDiscovery {
@@ -32,6 +35,7 @@ impl MtuDiscovery {
             in_flight: None,
             next_search: None,
             large_lost: 0,
+            large_silent: 0,
         }
     }
 
@@ -87,20 +91,35 @@ impl MtuDiscovery {
         }
     }
 
-    /// A packet of `size` bytes arrived: the path still carries that size.
-    pub(crate) fn on_acked(&mut self, size: u16) {
-        if size > MIN_MTU {
+    /// Packets arrived, `has_large` if one of them was above [`MIN_MTU`]: the path still
+    /// carries that size. Otherwise large packets that were lost in silence before count.
+    /// Returns whether the path turned out to be a black hole for large packets and went back
+    /// to [`MIN_MTU`].
+    pub(crate) fn on_acked(&mut self, has_large: bool, now: Instant) -> bool {
+        let silent = std::mem::take(&mut self.large_silent);
+        if has_large {
             self.large_lost = 0;
-        }
-    }
-
-    /// A packet was lost. Returns whether the path turned out to be a black hole for large
-    /// packets and went back to [`MIN_MTU`].
-    pub(crate) fn on_lost(&mut self, size: u16, now: Instant) -> bool {
-        if size <= MIN_MTU || self.current == MIN_MTU {
             return false;
         }
-        self.large_lost += 1;
+        self.count(silent, now)
+    }
+
+    /// So many packets above [`MIN_MTU`] were lost, while others arrived. Returns whether the
+    /// path turned out to be a black hole for them and went back to [`MIN_MTU`].
+    pub(crate) fn on_lost(&mut self, large: u32, now: Instant) -> bool {
+        self.count(large.min(MOST_AT_ONCE), now)
+    }
+
+    /// So many packets above [`MIN_MTU`] count as lost because nothing arrives at all.
+    pub(crate) fn on_silence(&mut self, large: u32) {
+        self.large_silent = (self.large_silent + large).min(MOST_AT_ONCE);
+    }
+
+    fn count(&mut self, lost: u32, now: Instant) -> bool {
+        if self.current == MIN_MTU {
+            return false;
+        }
+        self.large_lost += lost;
         if self.large_lost < BLACK_HOLE_LOSSES {
             return false;
         }
@@ -129,7 +148,10 @@ impl MtuDiscovery {
 }
 
 const RESOLUTION: u16 = 20;
-const BLACK_HOLE_LOSSES: u32 = 200;
+/// Chance does not lose so many large packets in a row.
+const BLACK_HOLE_LOSSES: u32 = 32;
+/// What one loss of many packets counts for.
+const MOST_AT_ONCE: u32 = 4;
 const SEARCH_AGAIN: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -194,11 +216,27 @@ mod tests {
         mtu.on_probe_sent(1472);
         mtu.on_probe_acked(1472, now);
         let losses = (0..BLACK_HOLE_LOSSES)
-            .filter(|_| mtu.on_lost(1472, now))
+            .filter(|_| mtu.on_lost(1, now))
             .count();
         assert_eq!(losses, 1);
         assert_eq!(mtu.current(), MIN_MTU);
         assert_eq!(mtu.probe_due(now), None, "not again at once");
         assert_eq!(mtu.probe_due(now + SEARCH_AGAIN), Some(1472));
+    }
+    #[test]
+    fn the_death_of_a_path_is_no_black_hole_until_small_packets_pass() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        mtu.on_probe_sent(1472);
+        mtu.on_probe_acked(1472, now);
+        for _ in 0..100 {
+            mtu.on_silence(1000);
+        }
+        assert!(!mtu.on_acked(false, now) && !mtu.on_acked(true, now));
+        let silences = (1..=100).find(|_| {
+            mtu.on_silence(1000);
+            mtu.on_acked(false, now)
+        });
+        assert_eq!(silences, Some(BLACK_HOLE_LOSSES / MOST_AT_ONCE));
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct BlockedWriters {
     by_buffer: usize,
     by_window: usize,
     untold: usize,
+    /// Turns given so far.
+    turns: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -22,18 +24,27 @@ struct Blocked {
     obstacle: Obstacle,
     /// The application knows that it can go on.
     told: bool,
+    /// Who got something goes behind those who got nothing.
+    turn: u64,
 }
 
 impl BlockedWriters {
-    /// A write was cut short.
-    pub(super) fn insert(&mut self, id: StreamId, obstacle: Obstacle) {
-        self.set(
-            id,
-            Some(Blocked {
-                obstacle,
-                told: false,
-            }),
-        );
+    /// A write was cut short, after some bytes if `got_some`. Returns whether this obstacle
+    /// was not known to be in its way.
+    pub(super) fn insert(&mut self, id: StreamId, obstacle: Obstacle, got_some: bool) -> bool {
+        let before = self.writers.get(&id).copied();
+        let turn = before.filter(|_| !got_some).map(|before| before.turn);
+        let turn = turn.unwrap_or_else(|| {
+            self.turns += 1;
+            self.turns
+        });
+        let blocked = Blocked {
+            obstacle,
+            told: false,
+            turn,
+        };
+        self.set(id, Some(blocked));
+        before.is_none_or(|before| before.told || before.obstacle != obstacle)
     }
 
     /// A write went through, or there will be no more.
@@ -68,25 +79,27 @@ impl BlockedWriters {
             .any(|blocked| !blocked.told && blocked.obstacle == obstacle)
     }
 
-    /// The writers for which nothing is in the way any more; they count as told.
+    /// The writers for which nothing is in the way any more, those first that had to wait
+    /// the longest; they count as told.
     pub(super) fn wake(
         &mut self,
         mut obstacle: impl FnMut(StreamId) -> Option<Obstacle>,
     ) -> Vec<StreamId> {
-        let mut woken = Vec::new();
         if self.untold == 0 {
-            return woken;
+            return Vec::new();
         }
+        let mut woken = Vec::new();
         let mut changes = Vec::new();
         for (id, blocked) in self.writers.iter().filter(|(_, blocked)| !blocked.told) {
             match obstacle(*id) {
                 None => {
-                    woken.push(*id);
+                    woken.push((blocked.turn, *id));
                     changes.push((
                         *id,
                         Blocked {
                             obstacle: Obstacle::Buffer,
                             told: true,
+                            ..*blocked
                         },
                     ));
                 }
@@ -95,7 +108,7 @@ impl BlockedWriters {
                         *id,
                         Blocked {
                             obstacle: now,
-                            told: false,
+                            ..*blocked
                         },
                     ));
                 }
@@ -105,7 +118,8 @@ impl BlockedWriters {
         for (id, blocked) in changes {
             self.set(id, Some(blocked));
         }
-        woken
+        woken.sort_unstable();
+        woken.into_iter().map(|(_, id)| id).collect()
     }
 
     fn set(&mut self, id: StreamId, blocked: Option<Blocked>) {

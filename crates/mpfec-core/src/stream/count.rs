@@ -30,11 +30,16 @@ impl LocalStreams {
     /// The number of one more stream.
     pub(super) fn open(&mut self) -> Option<u64> {
         if self.opened >= self.limit {
-            self.is_blocked = true;
             return None;
         }
         self.opened += 1;
         Some(self.opened - 1)
+    }
+
+    /// The application wanted one more than there may be. Returns whether the peer is to be
+    /// told: once for each limit, however often the application asks.
+    pub(super) fn block(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_blocked, true) && self.limit > 0
     }
 
     /// Takes the peer's limit unless it is lower. Returns whether the application waits for it.

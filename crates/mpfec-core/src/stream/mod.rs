@@ -160,6 +160,24 @@ impl Streams {
         }
     }
 
+    /// Cuts the block that `blocks()[index]` describes anew if its symbols are larger than
+    /// `bytes`. Returns whether it was cut.
+    pub(crate) fn cut_to_fit(&mut self, index: usize, bytes: u16) -> bool {
+        let queue = &mut self.sending.queue;
+        let (Some(slot), Some(size)) = (queue.slot_at(index), SymbolSize::new(u32::from(bytes)))
+        else {
+            return false;
+        };
+        if queue.get(slot).0.origin().symbol_size <= size {
+            return false;
+        }
+        let max_symbols = self.sending.peer_max_symbols;
+        queue.with(slot, |block, view| {
+            block.cut(size, max_symbols, view);
+            block.origin().symbol_size <= size
+        })
+    }
+
     fn cut_blocks(&mut self, largest: SymbolSize) {
         for stream in self.send.values() {
             stream.cut_blocks(largest, &mut self.sending);
@@ -170,7 +188,7 @@ impl Streams {
     pub(crate) fn open(&mut self, dir: Dir) -> Option<StreamId> {
         let local = self.local.get_mut(dir);
         let Some(index) = local.open() else {
-            if local.limit > 0 {
+            if local.block() {
                 self.pending.insert(Control::StreamsBlocked { dir });
             }
             return None;
@@ -206,8 +224,9 @@ impl Streams {
                 .sending
                 .obstacle(&stream.credit)
                 .unwrap_or(Obstacle::Buffer);
-            self.writers.insert(id, obstacle);
+            let is_news = self.writers.insert(id, obstacle, taken > 0);
             match obstacle {
+                _ if !is_news => {}
                 Obstacle::Buffer => {}
                 Obstacle::StreamWindow => self
                     .pending

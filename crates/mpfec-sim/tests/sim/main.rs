@@ -1,8 +1,15 @@
 //! The state machine that ships, in a simulated network: one behaviour per file.
 
+mod close;
+mod goodput;
 mod handshake;
+mod hostile;
 mod keep_alive;
+mod model;
 mod path_dies;
+mod paths;
+mod profiles;
+mod streams;
 
 use std::time::Duration;
 

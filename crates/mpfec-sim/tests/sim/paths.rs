@@ -1,0 +1,254 @@
+//! Paths come and go, move, differ in size, and are kept for later.
+
+use std::net::SocketAddr;
+
+use mpfec_core::{OpenPathError, PathChange, PathStatus};
+use mpfec_sim::{Action, Change, Direction, PathSetup, Scene, scene};
+
+use crate::{kib, mbit, mib, ms, secs};
+
+fn one_path() -> Scene {
+    scene().path("wifi", mbit(20), ms(20))
+}
+
+fn two_paths() -> Scene {
+    one_path().path("lte", mbit(10), ms(60))
+}
+
+fn lte() -> PathSetup {
+    PathSetup::symmetric("lte", mbit(10), ms(60), 0.0)
+}
+
+#[test]
+fn a_path_that_is_added_carries_data_within_a_few_round_trips() {
+    let mut net = one_path().connect();
+    net.send(1 << 40);
+    net.run_for(secs(2));
+    net.add_interface(lte());
+    assert_eq!(net.open_path("lte"), Ok(1));
+    net.run_for(ms(500));
+    assert_eq!(net.path_stats("lte").state, PathStatus::Active);
+    let before = net.carried("lte");
+    let bytes = net.bytes_read_in(secs(5)) as f64;
+    assert!(
+        net.carried("lte") - before > mib(4),
+        "{}",
+        net.carried("lte") - before
+    );
+    assert!(bytes * 8e-6 / 5.0 >= 0.9 * 30.0 * 0.957, "{bytes}");
+    net.check_bytes();
+}
+
+#[test]
+fn a_path_whose_interface_goes_costs_nothing_but_its_rate() {
+    for path in ["wifi", "lte"] {
+        let mut net = two_paths().connect();
+        net.send(mib(6));
+        net.run_for(secs(1));
+        let now = net.now();
+        net.with_server(|peer, _| peer.restart_gap(now));
+        net.remove_interface(path);
+        net.deliver(secs(10));
+        let changes = net.path_changes(path);
+        assert_eq!(
+            changes.last().map(|(_, change)| *change),
+            Some(PathChange::Down)
+        );
+    }
+}
+
+#[test]
+fn the_last_path_can_be_replaced_by_another() {
+    let mut net = one_path().connect();
+    net.send(mib(6));
+    net.run_for(secs(1));
+    net.remove_interface("wifi");
+    net.run_for(secs(3));
+    assert!(net.client_closed().is_none() && net.server_closed().is_none());
+    net.add_interface(lte());
+    net.open_path("lte").expect("a path may be opened");
+    net.deliver(secs(10));
+}
+
+#[test]
+fn interfaces_may_come_and_go_a_hundred_times() {
+    let mut net = two_paths().connect();
+    net.send(mib(30));
+    for _ in 0..100 {
+        net.remove_interface("lte");
+        net.run_for(ms(50));
+        net.restore_at(ms(0), "lte");
+        net.run_for(ms(1));
+        net.open_path("lte")
+            .expect("connection IDs are supplied again");
+        net.run_for(ms(150));
+    }
+    net.deliver(secs(30));
+    assert_eq!(net.path_stats("lte").state, PathStatus::Active);
+}
+
+#[test]
+fn a_connection_has_at_most_eight_paths() {
+    let mut net = (0..8)
+        .fold(scene(), |scene, index| {
+            scene.path(&format!("p{index}"), mbit(5), ms(30))
+        })
+        .connect();
+    net.run_for(secs(1));
+    let open = |net: &mut mpfec_sim::Simulation, index: usize| {
+        let name = format!("p{index}");
+        match net.open_path(&name) {
+            Ok(_) => Ok(()),
+            // The handshake opened it.
+            Err(OpenPathError::Duplicate(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    };
+    for index in 0..8 {
+        assert_eq!(open(&mut net, index), Ok(()), "path {index}");
+        net.run_for(ms(200));
+    }
+    net.add_interface(PathSetup::symmetric("p8", mbit(5), ms(30), 0.0));
+    assert_eq!(open(&mut net, 8), Err(OpenPathError::TooManyPaths(8)));
+    net.send(mib(8));
+    let took = net.deliver(secs(10));
+    assert!(took <= secs(4), "eight paths of 5 Mbit/s: {took:?}");
+    for index in 0..8 {
+        assert!(net.carried(&format!("p{index}")) > kib(500), "path {index}");
+    }
+}
+
+#[test]
+fn a_nat_that_forgets_its_mapping_interrupts_for_a_few_round_trips() {
+    let mut net = one_path().connect();
+    net.send(1 << 40);
+    net.run_for(secs(1));
+    for rebinding in 1..=5 {
+        let inside = net.ends("wifi").client;
+        let outside = SocketAddr::new(inside.ip(), 60_000 + rebinding);
+        net.network().act(Action::Rebind { inside, outside });
+        let now = net.now();
+        net.with_server(|peer, _| peer.restart_gap(now));
+        let bytes = net.bytes_read_in(secs(2));
+        let gap = net.server().longest_gap(net.now());
+        assert!(gap <= ms(300), "rebinding {rebinding}: {gap:?}");
+        assert!(
+            bytes as f64 * 8e-6 / 2.0 >= 0.7 * 20.0 * 0.957,
+            "rebinding {rebinding}: {bytes}"
+        );
+        let server = net.server_connection().expect("open").stats();
+        assert_eq!(server.paths[0].tuple.remote, outside);
+    }
+    net.check_bytes();
+}
+
+#[test]
+fn a_server_that_sends_follows_its_client_to_a_new_address() {
+    let mut net = two_paths().connect();
+    net.send_back(mib(8));
+    net.run_for(secs(1));
+    for path in ["wifi", "lte"] {
+        let inside = net.ends(path).client;
+        let outside = SocketAddr::new(inside.ip(), 61_000);
+        net.network().act(Action::Rebind { inside, outside });
+    }
+    let took = net.deliver(secs(20));
+    assert!(took <= secs(5), "{took:?}");
+}
+
+#[test]
+fn a_backup_path_carries_data_only_while_no_other_works() {
+    let mut net = two_paths().connect();
+    net.run_for(ms(500));
+    let lte = net.path_stats("lte").id;
+    net.with_client(|_, connection| connection.set_backup(lte, true));
+    net.run_for(ms(500));
+    assert_eq!(net.path_stats("lte").state, PathStatus::Backup);
+    let server = net.server_connection().expect("open").stats();
+    assert_eq!(
+        server.paths[1].state,
+        PathStatus::Backup,
+        "the server was told"
+    );
+
+    let before = net.carried("lte");
+    net.send(1 << 40);
+    net.run_for(secs(3));
+    let idle = net.carried("lte") - before;
+    assert!(idle < kib(64), "{idle} bytes on a backup path");
+
+    net.cut_at(ms(0), "wifi");
+    let now = net.now();
+    net.with_server(|peer, _| peer.restart_gap(now));
+    let bytes = net.bytes_read_in(secs(4));
+    assert!(bytes > mib(3), "{bytes}");
+    assert!(net.server().longest_gap(net.now()) <= secs(1));
+
+    net.restore_at(ms(0), "wifi");
+    net.run_for(secs(2));
+    let before = net.carried("lte");
+    net.run_for(secs(2));
+    let idle = net.carried("lte") - before;
+    assert!(
+        idle < kib(64),
+        "{idle} bytes on a backup path after the return"
+    );
+}
+
+#[test]
+fn an_address_that_the_server_advertises_can_be_used() {
+    let mut net = one_path().connect();
+    net.add_interface(lte());
+    let other = net.add_server_address("lte");
+    net.with_server(|_, connection| assert!(connection.advertise_address(other)));
+    net.run_for(ms(100));
+    let known = net.client_connection().expect("open").peer_addresses();
+    assert_eq!(known, [other]);
+    net.open_path_to("lte", other)
+        .expect("a path may be opened");
+    net.send(mib(4));
+    net.deliver(secs(10));
+    assert!(net.carried("lte") > mib(1));
+    net.with_server(|_, connection| connection.withdraw_address(other));
+    net.run_for(ms(100));
+    assert!(
+        net.client_connection()
+            .expect("open")
+            .peer_addresses()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_path_of_small_packets_works_beside_one_of_large_ones() {
+    for mtu in [1228, 1300, 1400] {
+        let mut net = two_paths()
+            .with_on("lte", Direction::Both, Change::Mtu(mtu))
+            .connect();
+        net.send(1 << 40);
+        net.run_for(secs(3));
+        let bytes = net.bytes_read_in(secs(4));
+        assert!(
+            bytes as f64 * 8e-6 / 4.0 >= 0.8 * 30.0 * 0.957,
+            "mtu {mtu}: {bytes}"
+        );
+        assert!(u32::from(net.path_stats("lte").mtu) + 28 <= mtu);
+        net.check_bytes();
+    }
+}
+
+#[test]
+fn a_path_whose_packets_must_become_smaller_goes_on() {
+    for path in ["wifi", "lte"] {
+        let mut net = two_paths().connect();
+        net.send(mib(10));
+        net.at(secs(1), path, Direction::Both, Change::Mtu(1280));
+        let took = net.deliver(secs(20));
+        assert!(took <= secs(8), "{path}: {took:?}");
+    }
+    let mut alone = one_path().connect();
+    alone.send(mib(6));
+    alone.at(secs(1), "wifi", Direction::Both, Change::Mtu(1280));
+    let took = alone.deliver(secs(30));
+    assert!(took <= secs(10), "{took:?}");
+}
