@@ -26,6 +26,10 @@ pub trait CongestionController: fmt::Debug + Send {
     /// A suspected path answers again.
     fn on_return(&mut self, now: Instant);
 
+    /// Acknowledgements come back another way from now on: RTTs of before say nothing about
+    /// those to come.
+    fn on_ack_route_change(&mut self) {}
+
     /// All packets over a long period were lost (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
 

@@ -261,6 +261,13 @@ impl CongestionController for Delay {
         self.on_answer(now);
     }
 
+    fn on_ack_route_change(&mut self) {
+        self.floor.restart(None);
+        self.queue_delay = 0.0;
+        self.evidence.forget_delays();
+        self.round = Round::new();
+    }
+
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window = MIN_WINDOW;
         self.mode = Mode::Startup(Startup::new(self.window));

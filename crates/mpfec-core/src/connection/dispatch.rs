@@ -24,7 +24,7 @@ impl Connection {
     ) -> Result<(), TransportError> {
         match frame {
             Frame::Padding | Frame::Ping => {}
-            Frame::Ack(ack) => self.on_ack(now, &ack)?,
+            Frame::Ack(ack) => self.on_ack(now, id, &ack)?,
             Frame::Crypto(crypto) => self
                 .handshake
                 .on_one_rtt_crypto(crypto.offset, &crypto.data)?,
@@ -112,7 +112,8 @@ impl Connection {
         Ok(())
     }
 
-    fn on_ack(&mut self, now: Instant, ack: &frame::Ack) -> Result<(), TransportError> {
+    /// An acknowledgement that came back on path `via`.
+    fn on_ack(&mut self, now: Instant, via: u32, ack: &frame::Ack) -> Result<(), TransportError> {
         let id = ack
             .path
             .ok_or_else(|| TransportError::protocol_violation("acknowledgement without a path"))?;
@@ -126,7 +127,7 @@ impl Connection {
             };
         };
         let mut acked = std::mem::take(&mut self.scratch.acked);
-        let result = self.take_acked(now, index, ack, &mut acked);
+        let result = self.take_acked(now, index, via, ack, &mut acked);
         acked.clear();
         self.scratch.acked = acked;
         result
@@ -136,6 +137,7 @@ impl Connection {
         &mut self,
         now: Instant,
         index: usize,
+        via: u32,
         ack: &frame::Ack,
         acked: &mut Vec<super::AckedPacket>,
     ) -> Result<(), TransportError> {
@@ -148,6 +150,9 @@ impl Connection {
             return Ok(());
         }
         let (id, slot) = (path.id, path.slot);
+        if path.ack_route.on_ack(now, via, path.rtt.smoothed()) {
+            path.controller.on_ack_route_change();
+        }
         let mut bytes = 0;
         let mut packets = 0;
         let mut sent_at = None;

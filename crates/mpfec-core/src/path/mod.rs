@@ -1,5 +1,6 @@
 //! One subflow: its address, packet number space, congestion control and liveness.
 
+mod ack_route;
 mod ecn;
 mod liveness;
 mod loss_rate;
@@ -17,6 +18,7 @@ use mpfec_congestion::{
 use crate::address::FourTuple;
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
+use self::ack_route::AckRoute;
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
@@ -95,6 +97,7 @@ pub(crate) struct Path {
     pub(crate) app_limited: bool,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
+    pub(crate) ack_route: AckRoute,
     /// When something sent on the path was acknowledged last.
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
@@ -168,6 +171,7 @@ impl Path {
             app_limited: true,
             counters: PathCounters::default(),
             last_received: None,
+            ack_route: AckRoute::default(),
             last_answer: None,
             is_to_be_asked: false,
             given_up: 0,

@@ -183,3 +183,21 @@ fn a_transfer_without_faults_suspects_nobody() {
         }
     }
 }
+
+#[test]
+fn the_survivor_carries_all_it_can_within_half_a_second() {
+    for direction in [Direction::Both, Direction::Backward] {
+        let mut net = two_paths().connect();
+        net.send(1 << 40);
+        net.run_for(secs(4));
+        // Acknowledgements took this path: the other one's RTT grows from 40 to 60 ms.
+        net.at(ms(0), "wifi", direction, Change::Cut);
+        net.run_for(ms(500));
+        let bytes = net.bytes_read_in(secs(2));
+        let share = bytes as f64 * 8e-6 / 2.0 / (10.0 * 0.957);
+        assert!(
+            share >= 0.9,
+            "{direction:?}: {share:.2} of what the path carries"
+        );
+    }
+}
