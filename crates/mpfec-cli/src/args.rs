@@ -59,7 +59,7 @@ pub(crate) struct Expert {
     /// newreno, lia, lia-diff or delay, instead of the profile's
     #[arg(long, global = true)]
     pub(crate) congestion: Option<ControllerKind>,
-    /// Repair symbols as needed, or none: then lost symbols are sent again
+    /// Repair symbols as the measured loss asks for, or none: then lost symbols are sent again
     #[arg(long, global = true)]
     pub(crate) redundancy: Option<Redundancy>,
     /// Source symbols in a block at most, 1 to 1024
@@ -73,12 +73,11 @@ pub(crate) struct Expert {
     pub(crate) seed: Option<u64>,
 }
 
-/// How much repair is sent.
+/// How much repair is sent. The variants have no text of their own, which would make every
+/// `--help` long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Redundancy {
-    /// As much as the measured loss asks for.
     Auto,
-    /// None at all.
     None,
 }
 
@@ -101,8 +100,12 @@ pub(crate) enum Command {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page in roff
-    Man,
+    /// Print the manual page of mpfec, or of one of its commands, in roff
+    Man {
+        /// Such as `send` or `perf client`
+        #[arg(value_name = "COMMAND")]
+        of: Vec<String>,
+    },
 }
 
 /// `mpfec demo`
@@ -151,6 +154,12 @@ pub(crate) struct ListenArgs {
 
 /// `mpfec send`
 #[derive(Debug, Clone, Args)]
+#[command(
+    override_usage = "mpfec send [OPTIONS] <TICKET> <FILE|DIR|->...\n       \
+                      mpfec send [OPTIONS] --ticket-file <F> <FILE|DIR|->...",
+    after_help = "Symbolic links named here are followed; those within directories are left out, and told. \
+                  Of a file's mode, whether it is executable is kept."
+)]
 pub(crate) struct SendArgs {
     /// What `mpfec recv` printed, and what to send: files, directories, - for standard input
     #[arg(value_name = "TICKET> <FILE|DIR|-", required = true)]
@@ -196,6 +205,8 @@ pub(crate) struct PerfServerArgs {
 
 /// `mpfec perf client`
 #[derive(Debug, Clone, Args)]
+#[command(override_usage = "mpfec perf client [OPTIONS] <TICKET>\n       \
+                      mpfec perf client [OPTIONS] --ticket-file <F>")]
 pub(crate) struct PerfClientArgs {
     /// What `mpfec perf server` printed
     #[arg(value_name = "TICKET")]

@@ -100,15 +100,29 @@ async fn run(context: Context, command: Command) -> Result<(), CliError> {
             context.output.raw(&script);
             Ok(())
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(|error| CliError::other("cannot write the manual page", error))?;
-            context.output.raw(&page);
+        Command::Man { of } => {
+            context.output.raw(&manual(&of)?);
             Ok(())
         }
     }
+}
+
+/// The manual page of a command, by the words behind `mpfec`.
+fn manual(of: &[String]) -> Result<Vec<u8>, CliError> {
+    let mut command = Cli::command();
+    command.build();
+    let mut command = &command;
+    for word in of {
+        command = command.find_subcommand(word).ok_or_else(|| {
+            let what = format!("there is no command mpfec {}", of.join(" "));
+            CliError::usage(what, "see mpfec --help")
+        })?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| CliError::other("cannot write the manual page", error))?;
+    Ok(page)
 }
 
 /// Ctrl-C, or the system's wish that the program ends.
@@ -164,7 +178,10 @@ fn usage_error(error: &clap::Error) -> CliError {
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .collect();
-        lines.join(" ")
+        let is_usage = lines
+            .first()
+            .is_some_and(|line| line.starts_with("Usage: "));
+        lines.join(if is_usage { " or " } else { " " })
     });
     let what = paragraphs.next().unwrap_or_default();
     let what = match error.kind() {

@@ -106,7 +106,8 @@ pub(crate) fn rate(mbps: f64) -> String {
 pub(crate) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
-        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        0 => format!("{} ms", time.as_millis()),
+        1..10 => format!("{:.1} s", time.as_secs_f64()),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
         _ => format!(
@@ -115,6 +116,16 @@ pub(crate) fn time(time: Duration) -> String {
             seconds / 60 % 60,
             seconds % 60
         ),
+    }
+}
+
+/// What is left of a time: `0:09`, `12:03`, `1:00:00`.
+pub(crate) fn countdown(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 3600 {
+        format!("{}:{:02}", seconds / 60, seconds % 60)
+    } else {
+        self::time(time)
     }
 }
 
@@ -180,6 +191,9 @@ mod tests {
         assert_eq!(rate(4321.0), "4.32 Gbit/s");
         assert_eq!(time(Duration::from_secs(3723)), "1:02:03");
         assert_eq!(time(Duration::from_millis(4200)), "4.2 s");
+        assert_eq!(time(Duration::from_micros(12_700)), "12 ms");
+        assert_eq!(countdown(Duration::from_millis(9900)), "0:09");
+        assert_eq!(countdown(Duration::from_secs(3600)), "1:00:00");
         assert_eq!(mbps(1_250_000, Duration::from_secs(1)), 10.0);
     }
 }

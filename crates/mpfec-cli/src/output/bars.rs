@@ -1,139 +1,255 @@
 //! One bar for the transfer, and one for each path.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use console::{Term, measure_text_width, truncate_str};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::event::Progress;
+use super::event::{PathProgress, Progress};
 use crate::units;
 
-/// Bars on standard error.
+/// Bars on standard error, drawn as one so that all of them belong to the same moment.
 #[derive(Debug)]
 pub(super) struct Bars {
-    multi: MultiProgress,
-    total: ProgressBar,
-    paths: BTreeMap<u32, ProgressBar>,
-    /// The fastest rate of a path so far: the full width of its bar, in kbit/s.
-    fastest: u64,
+    drawn: ProgressBar,
+    /// The fastest rate of a path so far in Mbit/s: the full width of its bar.
+    fastest: f64,
     colour: bool,
 }
 
 impl Bars {
     pub(super) fn new(colour: bool) -> Self {
-        let multi = MultiProgress::new();
-        let total = multi.add(ProgressBar::new(0));
-        total.set_style(style("{msg:>10} {wide_bar} {percent:>3} % {prefix}"));
+        let drawn = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        drawn.set_style(
+            ProgressStyle::with_template("{msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
         Self {
-            multi,
-            total,
-            paths: BTreeMap::new(),
-            fastest: 1,
+            drawn,
+            fastest: 0.0,
             colour,
         }
     }
 
     pub(super) fn show(&mut self, progress: &Progress) {
-        self.total.set_message(progress.label.clone());
-        self.total
-            .set_length(progress.total.unwrap_or(progress.bytes).max(1));
-        self.total.set_position(progress.bytes);
-        let left = progress.seconds_left.map(|seconds| {
-            format!(
-                " {} left",
-                units::time(std::time::Duration::from_secs(seconds.min(8_640_000)))
-            )
-        });
-        self.total.set_prefix(format!(
-            "{:>10} {:>12}{}",
-            units::size(progress.bytes),
-            units::rate(progress.rate_mbps),
-            left.unwrap_or_default()
-        ));
-        for path in &progress.paths {
-            let kbit = (path.rate_mbps * 1e3) as u64;
-            self.fastest = self.fastest.max(kbit);
-            let template = match (self.colour, path.state == "active") {
-                (true, true) => "{msg:>10} {bar:30.green} {prefix}",
-                (true, false) => "{msg:>10} {bar:30.yellow} {prefix}",
-                (false, _) => "{msg:>10} {bar:30} {prefix}",
-            };
-            let bar = self
-                .paths
-                .entry(path.id)
-                .or_insert_with(|| self.multi.add(ProgressBar::new(1)));
-            bar.set_style(style(template));
-            bar.set_message(path.name.clone());
-            bar.set_length(self.fastest);
-            bar.set_position(kbit);
-            bar.set_prefix(format!(
-                "{:>12} {:>5.0} ms  loss {:>4.1} %  {}",
-                units::rate(path.rate_mbps),
-                path.srtt_ms,
-                100.0 * path.loss,
-                path.state
-            ));
-        }
-        let gone: Vec<u32> = self
-            .paths
-            .keys()
-            .copied()
-            .filter(|id| progress.paths.iter().all(|path| path.id != *id))
-            .collect();
-        for id in gone {
-            if let Some(bar) = self.paths.remove(&id) {
-                bar.finish_and_clear();
-                self.multi.remove(&bar);
-            }
+        let rates = progress.paths.iter().map(|path| path.rate_mbps);
+        self.fastest = rates.fold(self.fastest, f64::max);
+        // A line as wide as the terminal would wrap on some of them.
+        let width = usize::from(Term::stderr().size().1).saturating_sub(1);
+        let text = render(progress, self.fastest, width, self.colour);
+        self.drawn.set_message(text);
+        if self.drawn.is_hidden() {
+            self.drawn.set_draw_target(ProgressDrawTarget::stderr());
+            self.drawn.tick();
         }
     }
 
     /// Runs `write` while the bars are out of the way.
     pub(super) fn suspend(&self, write: impl FnOnce()) {
-        self.multi.suspend(write);
+        self.drawn.suspend(write);
     }
 
     pub(super) fn clear(self) {
-        for bar in self.paths.values() {
-            bar.finish_and_clear();
-        }
-        self.total.finish_and_clear();
+        self.drawn.finish_and_clear();
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("━╸ ")
+/// All lines, none wider than `width`.
+fn render(progress: &Progress, fastest: f64, width: usize, colour: bool) -> String {
+    let names = progress.paths.iter().map(|path| path.name.as_str());
+    let names = names.chain([progress.label.as_str()]);
+    let column = names.map(measure_text_width).max().unwrap_or_default();
+    let column = column.min(WIDEST_NAME);
+    let mut lines = vec![line(
+        &Line {
+            name: &progress.label,
+            share: share(progress.bytes, progress.total),
+            most: width,
+            figures: whole(progress),
+            colour: "",
+        },
+        column,
+        width,
+    )];
+    let has_room = width >= ROOMY;
+    let figured = progress.paths.iter().map(|path| figures(path, has_room));
+    let figured: Vec<String> = figured.collect();
+    let longest = figured.iter().map(|text| measure_text_width(text)).max();
+    // Of the same width, so that they can be compared.
+    let most = width.saturating_sub(column + 2 + longest.unwrap_or_default());
+    for (path, figures) in progress.paths.iter().zip(figured) {
+        let ink = match (colour, path.state == "active") {
+            (false, _) => "",
+            (true, true) => GREEN,
+            (true, false) => YELLOW,
+        };
+        let path_line = Line {
+            name: &path.name,
+            share: Some((path.rate_mbps / fastest.max(f64::MIN_POSITIVE)).min(1.0)),
+            most: most.min(PATH_BAR),
+            figures,
+            colour: ink,
+        };
+        lines.push(line(&path_line, column, width));
+    }
+    lines.join("\n")
 }
+
+/// A line in its parts.
+struct Line<'a> {
+    name: &'a str,
+    /// How much of the bar is filled; no bar if that is not known.
+    share: Option<f64>,
+    /// The bar's width at most.
+    most: usize,
+    figures: String,
+    /// What switches the bar's colour on, if there is one.
+    colour: &'a str,
+}
+
+fn line(parts: &Line<'_>, column: usize, width: usize) -> String {
+    let name = truncate_str(parts.name, column, "…");
+    let gap = column.saturating_sub(measure_text_width(&name));
+    let taken = column + 2 + measure_text_width(&parts.figures);
+    let room = width.saturating_sub(taken).min(parts.most);
+    let bar = match parts.share {
+        Some(share) if room >= NARROWEST_BAR => bar(share, room),
+        _ => String::new(),
+    };
+    let reset = if parts.colour.is_empty() { "" } else { RESET };
+    let text = format!(
+        "{:gap$}{name} {}{bar}{reset} {}",
+        "", parts.colour, parts.figures
+    );
+    truncate_str(&text, width, "").into_owned()
+}
+
+fn bar(share: f64, width: usize) -> String {
+    let halves = (share * 2.0 * width as f64).round() as usize;
+    let mut bar = "━".repeat(halves / 2);
+    bar.push_str(if halves % 2 == 1 { "╸" } else { "" });
+    bar.push_str(&" ".repeat(width - halves.div_ceil(2)));
+    bar
+}
+
+fn whole(progress: &Progress) -> String {
+    let percent = share(progress.bytes, progress.total);
+    let percent = percent.map(|share| format!("{:>3.0} % ", 100.0 * share));
+    let left = progress.seconds_left.map(|seconds| {
+        let time = Duration::from_secs(seconds.min(LONGEST_LEFT));
+        format!("  {} left", units::countdown(time))
+    });
+    format!(
+        "{}{:>10} {:>12}{}",
+        percent.unwrap_or_default(),
+        units::size(progress.bytes),
+        units::rate(progress.rate_mbps),
+        left.unwrap_or_default()
+    )
+}
+
+/// Of the same width whatever the state is.
+fn figures(path: &PathProgress, has_room: bool) -> String {
+    let loss = if has_room {
+        format!("loss {:>4.1} %  ", 100.0 * path.loss)
+    } else {
+        String::new()
+    };
+    format!(
+        "{:>12} {:>5.0} ms  {loss}{:9}",
+        units::rate(path.rate_mbps),
+        path.srtt_ms,
+        path.state
+    )
+}
+
+fn share(bytes: u64, total: Option<u64>) -> Option<f64> {
+    let total = total?;
+    Some((bytes as f64 / total.max(1) as f64).min(1.0))
+}
+
+const GREEN: &str = "\u{1b}[32m";
+const YELLOW: &str = "\u{1b}[33m";
+const RESET: &str = "\u{1b}[0m";
+const WIDEST_NAME: usize = 16;
+const PATH_BAR: usize = 30;
+/// Below this width losses make room for the bars.
+const ROOMY: usize = 72;
+const NARROWEST_BAR: usize = 4;
+/// A hundred days.
+const LONGEST_LEFT: u64 = 8_640_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::PathProgress;
+
+    fn progress(total: Option<u64>) -> Progress {
+        let path = |id, name: &str, state: &str| PathProgress {
+            id,
+            name: name.to_owned(),
+            rate_mbps: 10.0 / f64::from(id + 1),
+            srtt_ms: 25.0,
+            loss: 0.031,
+            state: state.to_owned(),
+        };
+        Progress {
+            label: "film.mkv".to_owned(),
+            bytes: 1 << 20,
+            total,
+            seconds: 1.0,
+            rate_mbps: 15.0,
+            seconds_left: total.map(|_| 61),
+            paths: vec![path(0, "wifi", "active"), path(1, "lte", "suspected")],
+        }
+    }
 
     #[test]
-    fn bars_follow_paths_that_come_and_go() {
-        let mut bars = Bars::new(true);
-        let path = |id| PathProgress {
-            id,
-            name: format!("p{id}"),
-            rate_mbps: 1.0,
-            srtt_ms: 1.0,
-            loss: 0.0,
-            state: "active".to_owned(),
-        };
-        let progress = |paths| Progress {
-            label: "x".to_owned(),
-            bytes: 1,
-            total: Some(2),
-            seconds: 1.0,
-            rate_mbps: 1.0,
-            seconds_left: Some(1),
-            paths,
-        };
-        bars.show(&progress(vec![path(0), path(1)]));
-        bars.show(&progress(vec![path(1), path(2)]));
-        assert_eq!(bars.paths.keys().copied().collect::<Vec<_>>(), [1, 2]);
-        bars.clear();
+    fn each_path_has_a_bar_with_its_rate() {
+        let text = render(&progress(Some(4 << 20)), 10.0, 80, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("film.mkv ━━"), "{text}");
+        assert!(
+            lines[0].contains(" 25 % ") && lines[0].ends_with("1:01 left"),
+            "{text}"
+        );
+        assert!(lines[1].starts_with("    wifi ━━"), "{text}");
+        assert!(
+            lines[1].contains("10.0 Mbit/s    25 ms  loss  3.1 %  active"),
+            "{text}"
+        );
+        assert!(lines[2].ends_with("suspected"), "{text}");
+        let filled = |line: &str| line.chars().filter(|letter| *letter == '━').count();
+        assert_eq!((filled(lines[1]), filled(lines[2])), (25, 12), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in 0..120 {
+            for colour in [false, true] {
+                let text = render(&progress(Some(4 << 20)), 10.0, width, colour);
+                for line in text.lines() {
+                    assert!(measure_text_width(line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_total_there_is_no_share() {
+        let text = render(&progress(None), 10.0, 80, false);
+        let first = text.lines().next().unwrap();
+        assert!(
+            !first.contains('%') && !first.contains('━') && !first.contains("left"),
+            "{text}"
+        );
+        assert!(first.contains("1.0 MiB"), "{text}");
+    }
+
+    #[test]
+    fn colours_are_switched_off_again_and_absent_if_unwanted() {
+        let text = render(&progress(Some(4 << 20)), 10.0, 80, true);
+        assert!(text.contains(GREEN) && text.contains(YELLOW), "{text}");
+        assert_eq!(text.matches(RESET).count(), 2, "{text}");
+        assert!(!render(&progress(Some(4 << 20)), 10.0, 80, false).contains('\u{1b}'));
     }
 }

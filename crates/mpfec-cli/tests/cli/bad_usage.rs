@@ -65,6 +65,12 @@ fn completions_and_the_manual_page_go_to_standard_output() {
     for word in ["recv", "perf", "Exit codes"] {
         assert!(page.out.contains(word), "{word}");
     }
+    let page = Mpfec::start(["man", "perf", "client"]).end(LONG);
+    assert_eq!((page.code, page.err.as_str()), (Some(0), ""));
+    assert!(page.out.contains(".TH mpfec-perf-client 1"), "{}", page.out);
+    assert!(page.out.contains("reverse"), "{}", page.out);
+    let unknown = Mpfec::start(["man", "frobnicate"]).end(LONG);
+    unknown.failed(2, &["mpfec frobnicate"]);
 }
 
 #[test]

@@ -17,5 +17,6 @@ mod occupied_destination;
 mod perf;
 mod sources;
 mod standard_input;
+mod terminal;
 mod tickets;
 mod unreachable;
