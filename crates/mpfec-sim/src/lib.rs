@@ -18,6 +18,25 @@
 //! assert_eq!(due - start, Duration::from_micros(10_600));
 //! assert_eq!(link.poll_delivery(due).unwrap().tag, "hello");
 //! ```
+//!
+//! A [`scene`] puts the transport itself into such a network, in virtual time: the state
+//! machine that ships, and an application at each end that checks every byte. What happens
+//! is a function of the scene and its seed.
+//!
+//! ```
+//! use std::time::Duration;
+//! use mpfec_sim::scene;
+//!
+//! let ms = Duration::from_millis;
+//! let mut net = scene()
+//!     .path("wifi", 20_000_000, ms(20))
+//!     .path("lte", 10_000_000, ms(60))
+//!     .seed(7)
+//!     .connect();
+//! net.cut_at(ms(500), "wifi");
+//! let gap = net.longest_gap(2 << 20);
+//! assert!(gap < Duration::from_secs(1), "the death of a path costs {gap:?}");
+//! ```
 
 mod check;
 mod clock;

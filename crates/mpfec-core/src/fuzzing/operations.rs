@@ -432,6 +432,18 @@ mod tests {
     }
 
     #[test]
+    fn acknowledging_more_than_was_received_ends_the_connection() {
+        // PATH_ACK of path 0: largest, delay, no further ranges, and all below the largest.
+        for (largest, is_honest) in [(0, true), (60, false)] {
+            let mut scene = scene(0);
+            scene.run(Duration::from_millis(200), |_| false);
+            forge_data(&mut scene, CLIENT, 0, &[0x04, 0, largest, 0, 0, 0]);
+            let server = scene.ends[SERVER].parties.values().next();
+            assert_eq!(server.expect("a connection").closed, !is_honest);
+        }
+    }
+
+    #[test]
     fn a_client_without_routes_waits_quietly_for_its_end() {
         let mut scene = scene(0x80);
         let now = scene.now;
