@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mpfec_core::CloseReason;
 use mpfec_core::net::Connection;
 
 use crate::error::CliError;
@@ -107,8 +108,9 @@ pub(crate) async fn or_its_reason<T>(
     match result {
         Err(error) if error.exit == Exit::Refused => {
             match tokio::time::timeout(MOMENT, connection.closed()).await {
+                // Ours follows from the error.
+                Ok(CloseReason::LocallyClosed(_)) | Err(_) => Err(error),
                 Ok(reason) => Err(reason.into()),
-                Err(_) => Err(error),
             }
         }
         result => result,

@@ -231,3 +231,89 @@ const PIECE: usize = 256 << 10;
 /// What the last read may add.
 const SLACK: usize = 64 << 10;
 const SMALLEST_READ: usize = 32 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::exit::Exit;
+    use crate::output::Output;
+    use crate::transfer::scan;
+
+    /// All pieces as one, with what `produce` says; `heed` is called for each piece.
+    fn run(items: &[Item], ledger: &Ledger, heed: impl Fn()) -> (Produced, Vec<u8>) {
+        let (out, mut pieces) = mpsc::channel(1);
+        std::thread::scope(|scope| {
+            let producing = scope.spawn(move || produce(items, ledger, &out));
+            let mut all = Vec::new();
+            while let Some(piece) = pieces.blocking_recv() {
+                all.extend(piece);
+                heed();
+            }
+            (producing.join().unwrap(), all)
+        })
+    }
+
+    fn items(dir: &Path, files: &[(&str, usize)]) -> Vec<Item> {
+        let write = |(name, size): &(&str, usize)| -> PathBuf {
+            let path = dir.join(name);
+            std::fs::write(&path, vec![7; *size]).unwrap();
+            path
+        };
+        let sources: Vec<_> = files
+            .iter()
+            .map(|file| write(file).into_os_string())
+            .collect();
+        scan(&sources, "stdin", &Output::new(false, true)).unwrap()
+    }
+
+    #[test]
+    fn small_files_share_a_piece_and_all_of_them_wait_for_an_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let items = items(dir.path(), &[("a", 100), ("b", 0), ("c", 300)]);
+        let (ledger, pieces) = (Ledger::default(), std::cell::Cell::new(0));
+        let (produced, _) = run(&items, &ledger, || pieces.set(pieces.get() + 1));
+        assert_eq!((produced.files, produced.bytes, pieces.get()), (3, 400, 1));
+        assert_eq!(ledger.unconfirmed(), 3);
+        assert_eq!(ledger.take_hash(1), Some(blake3::hash(b"")));
+    }
+
+    #[test]
+    fn the_rest_of_a_file_that_the_receiver_rejects_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let items = items(dir.path(), &[("large", 8 << 20), ("small", 10)]);
+        let ledger = Ledger::default();
+        let (produced, all) = run(&items, &ledger, || ledger.reject(0));
+        assert!(all.len() < 4 << 20, "{} bytes", all.len());
+        assert_eq!(produced.files, 1);
+        assert_eq!(
+            ledger.unconfirmed(),
+            1,
+            "nobody waits for what was rejected"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_rejected_at_its_very_end_is_not_waited_for_either() {
+        let dir = tempfile::tempdir().unwrap();
+        let items = items(dir.path(), &[("x", 10)]);
+        let (early, late) = (Ledger::default(), Ledger::default());
+        early.reject(0);
+        run(&items, &early, || {});
+        assert_eq!(early.unconfirmed(), 0);
+        run(&items, &late, || {});
+        late.reject(0);
+        assert_eq!(late.unconfirmed(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_does_not_stop_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let items = items(dir.path(), &[("gone", 10), ("here", 10)]);
+        std::fs::remove_file(dir.path().join("gone")).unwrap();
+        let (produced, _) = run(&items, &Ledger::default(), || {});
+        assert_eq!(produced.files, 1);
+        assert_eq!(produced.failure.unwrap().exit, Exit::Source);
+    }
+}

@@ -76,3 +76,25 @@ impl Pull {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_does_not_depend_on_how_the_bytes_were_cut() {
+        let (feed, chunks) = mpsc::channel(10);
+        for chunk in ["a", "", "bcd", "ef"] {
+            feed.try_send(Bytes::from(chunk)).unwrap();
+        }
+        drop(feed);
+        let mut pull = Pull::new(chunks);
+        assert_eq!(pull.array().unwrap(), *b"ab");
+        pull.skip(1).unwrap();
+        assert_eq!(pull.some(10).unwrap(), "d");
+        assert!(!pull.is_at_end());
+        assert_eq!(pull.array().unwrap(), *b"ef");
+        assert!(pull.is_at_end());
+        assert!(pull.array::<1>().is_err());
+    }
+}

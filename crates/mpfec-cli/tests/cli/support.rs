@@ -109,6 +109,12 @@ impl Mpfec {
         }
     }
 
+    /// Waits until it has printed a text on standard output.
+    pub(crate) fn wait_for_text(&self, text: &str) {
+        let found = within(LONG, || self.out.so_far().contains(text));
+        assert!(found, "no {text:?} in {LONG:?}:\n{}", self.out.so_far());
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
