@@ -43,7 +43,7 @@ impl Connection {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let path = self.paths.at(index)?;
-        if self.side == Side::Server && !path.validation.may_send(usize::from(MIN_MTU)) {
+        if self.side == Side::Server && path.validation.allowance() < usize::from(MIN_MTU) {
             return None;
         }
         let start = buf.len();

@@ -64,8 +64,11 @@ impl Connection {
         batch: &mut Batch,
         writer: &mut FrameWriter<'_>,
     ) {
-        if self.datagrams.has_outgoing() && self.datagrams.write(writer) {
-            self.events.push_back(Event::DatagramsUnblocked);
+        if self.datagrams.has_outgoing() {
+            let largest = self.largest_datagram();
+            if self.datagrams.write(writer, largest) {
+                self.events.push_back(Event::DatagramsUnblocked);
+            }
         }
         let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
             return;

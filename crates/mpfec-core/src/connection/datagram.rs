@@ -55,7 +55,12 @@ impl Datagrams {
         }
     }
 
-    /// Queues a datagram that fits into a packet.
+    /// The largest datagram that the queue can ever take.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Queues a datagram that fits into a packet and into the queue.
     pub(crate) fn send(&mut self, data: Bytes) -> Result<(), SendDatagramError> {
         if self.outgoing_bytes + data.len() > self.limit {
             self.blocked = true;
@@ -95,9 +100,16 @@ impl Datagrams {
         !self.outgoing.is_empty()
     }
 
-    /// Writes what fits. Returns whether a blocked sender should hear of it.
-    pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) -> bool {
+    /// Writes what fits; drops what would not fit into an empty packet either, because paths
+    /// carry less than when it was queued. Returns whether a blocked sender should hear of it.
+    pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>, max: usize) -> bool {
         while let Some(data) = self.outgoing.front() {
+            if data.len() > max {
+                self.outgoing_bytes -= data.len();
+                self.outgoing.pop_front();
+                self.dropped += 1;
+                continue;
+            }
             if DatagramFrame::header_size(data.len()) + data.len() > writer.room() {
                 break;
             }

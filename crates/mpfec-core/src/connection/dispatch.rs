@@ -49,6 +49,7 @@ impl Connection {
             }
             Frame::PathAbandon(abandon) => {
                 let answer = (!self.control.has_abandoned(abandon.path)).then_some(0);
+                self.close_unopened(abandon.path);
                 self.drop_path(
                     now,
                     abandon.path,

@@ -87,7 +87,10 @@ pub struct Connection {
     events: VecDeque<Event>,
     endpoint_events: VecDeque<EndpointEvent>,
     idle_timeout: Duration,
+    started: Instant,
     idle_since: Instant,
+    /// Whether anything arrived since something was sent that asks for an answer.
+    is_answered: bool,
     last_sent: Instant,
     /// Where the next round over the paths starts, so that none is always first.
     next_path: usize,

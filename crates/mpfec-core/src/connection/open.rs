@@ -229,6 +229,16 @@ impl Connection {
         self.update_symbol_size();
     }
 
+    /// The peer gives up a path of which nothing arrived here: its ID and connection IDs are
+    /// used up all the same, and others take their place.
+    pub(super) fn close_unopened(&mut self, id: u32) {
+        if let Some(local) = self.paths.close_unopened(id) {
+            self.endpoint_events
+                .push_back(EndpointEvent::Retired(local.cid));
+            self.issue_connection_ids();
+        }
+    }
+
     /// Keeps the peer supplied with connection IDs for paths that may be opened.
     pub(super) fn issue_connection_ids(&mut self) {
         if self.keys.is_none() {

@@ -130,6 +130,7 @@ impl Connection {
         let level = level_of(kind);
         let size = packet.len();
         self.idle_since = arrival.now;
+        self.is_answered = true;
         let result = payload_of(packet, opened).and_then(|payload| {
             let ack_eliciting = self.handle_early_frames(arrival, kind, source, size, payload)?;
             if let Some(space) = self.handshake.space_mut(level) {
@@ -233,7 +234,8 @@ impl Connection {
         if self.state.is_handshaking() {
             // RFC 9001 §5.7: not before the handshake is complete.
             if self.early.len() < MAX_EARLY {
-                self.early.push(Early(arrival, packet));
+                // Copied: a small packet must not keep a whole receive buffer alive.
+                self.early.push(Early(arrival, BytesMut::from(&packet[..])));
             }
             return;
         }
@@ -305,10 +307,11 @@ impl Connection {
             .received
             .largest()
             .is_none_or(|largest| packet_number > largest);
-        if !moved || newest {
+        if !moved {
             path.validation.on_received(size);
         }
         self.idle_since = now;
+        self.is_answered = true;
 
         let mut ack_eliciting = false;
         let mut probing = true;
@@ -337,7 +340,7 @@ impl Connection {
                 .on_received(now, packet_number, ack_eliciting, arrival.ecn);
         }
         if moved && newest && !probing {
-            self.follow(now, id, arrival.tuple);
+            self.follow(now, id, arrival.tuple, size);
         }
         Ok(())
     }
@@ -356,7 +359,7 @@ impl Connection {
     }
 
     /// The client's address changed (RFC 9000 §9.3): data follow once the new one answered.
-    fn follow(&mut self, now: Instant, id: u32, tuple: FourTuple) {
+    fn follow(&mut self, now: Instant, id: u32, tuple: FourTuple, size: usize) {
         let data = self.rng.bytes();
         let Some(path) = self.paths.get_mut(id) else {
             return;
@@ -367,6 +370,7 @@ impl Connection {
         }
         path.tuple = tuple;
         path.validation.challenge_again(data, now);
+        path.validation.on_received(size);
     }
 
     /// Packets that came before their keys could be used.

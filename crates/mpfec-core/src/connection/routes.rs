@@ -56,8 +56,9 @@ impl Routes {
     }
 
     /// An authentic packet of the handshake arrived. Only who saw our Initial can have
-    /// Handshake keys, which validates its address (RFC 9000 §8.1). Returns whether the route
-    /// is new.
+    /// Handshake keys, which validates the address that the handshake began with (RFC 9000
+    /// §8.1); others may be copies that somebody sent on from elsewhere. Returns whether the
+    /// route is new.
     pub(crate) fn on_packet(
         &mut self,
         tuple: &FourTuple,
@@ -65,9 +66,14 @@ impl Routes {
         has_handshake_keys: bool,
         side: Side,
     ) -> bool {
-        if let Some(route) = self.find_mut(tuple) {
+        let known = self
+            .routes
+            .iter_mut()
+            .enumerate()
+            .find(|(_, route)| route.tuple.is_same_route(tuple));
+        if let Some((index, route)) = known {
             route.tuple.local_ip = route.tuple.local_ip.or(tuple.local_ip);
-            route.validated |= has_handshake_keys;
+            route.validated |= has_handshake_keys && index == 0;
             route.answered = true;
             return false;
         }
@@ -78,7 +84,7 @@ impl Routes {
                 group: 0,
                 received: size as u64,
                 sent: 0,
-                validated: has_handshake_keys,
+                validated: false,
                 answered: true,
             });
         }

@@ -46,17 +46,27 @@ impl Connection {
         if limit == 0 {
             return None;
         }
-        let mtu = self
-            .paths
-            .iter()
-            .filter(|path| path.is_usable())
-            .map(|path| path.mtu.current())
-            .min();
-        let room = usize::from(mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size()) - TAG_LEN;
+        let frame = usize::try_from(limit).unwrap_or(usize::MAX);
         Some(
-            room.min(usize::try_from(limit).unwrap_or(usize::MAX))
-                .saturating_sub(DATAGRAM_HEADER),
+            self.datagram_room(self.usable_mtus().min())
+                .min(frame.saturating_sub(DATAGRAM_HEADER))
+                .min(self.datagrams.limit()),
         )
+    }
+
+    /// The largest message that some path carries.
+    pub(super) fn largest_datagram(&self) -> usize {
+        self.datagram_room(self.usable_mtus().max())
+    }
+
+    fn usable_mtus(&self) -> impl Iterator<Item = u16> {
+        let usable = self.paths.iter().filter(|path| path.is_usable());
+        usable.map(|path| path.mtu.current())
+    }
+
+    fn datagram_room(&self, mtu: Option<u16>) -> usize {
+        let room = mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size();
+        usize::from(room) - TAG_LEN - DATAGRAM_HEADER
     }
 
     fn proof_size(&self) -> u16 {

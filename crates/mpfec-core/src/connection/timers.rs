@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Connection;
 use super::event::PathChange;
 use super::state::CloseReason;
+use crate::id::Side;
 use crate::path::{Path, PathReason};
 
 /// Names a timer for logs and livelock reports.
@@ -46,6 +47,7 @@ impl Connection {
         }
         let mut next = Earliest::default();
         next.add(self.idle_deadline(), Timer::Idle);
+        next.add(self.handshake_deadline(), Timer::Idle);
         next.add(self.keep_alive_deadline(), Timer::KeepAlive);
         next.add(self.handshake.next_timeout(), Timer::Handshake);
         next.add(
@@ -79,7 +81,8 @@ impl Connection {
         if !self.state.is_open() {
             return;
         }
-        if self.idle_deadline().is_some_and(|at| now >= at) {
+        let overdue = |at: Option<Instant>| at.is_some_and(|at| now >= at);
+        if overdue(self.idle_deadline()) || overdue(self.handshake_deadline()) {
             self.vanish(CloseReason::TimedOut);
             return;
         }
@@ -191,6 +194,13 @@ impl Connection {
         self.announce(id, PathChange::Suspected, PathReason::Silent);
     }
 
+    /// A client that neither completes the handshake nor proves what it must goes, however
+    /// much it sends.
+    fn handshake_deadline(&self) -> Option<Instant> {
+        let pending = self.side == Side::Server && !self.handshake.is_usable();
+        pending.then(|| self.started + HANDSHAKE_PATIENCE)
+    }
+
     fn idle_deadline(&self) -> Option<Instant> {
         (!self.idle_timeout.is_zero()).then(|| {
             // RFC 9000 §10.1: never shorter than three PTOs, or one loss would end it.
@@ -211,6 +221,9 @@ impl Connection {
             .min()
     }
 }
+
+/// A client may take so long to complete the handshake and to prove what it must.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The smallest of several deadlines.
 #[derive(Default)]

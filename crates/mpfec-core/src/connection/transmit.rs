@@ -110,7 +110,9 @@ impl Connection {
             } else {
                 batch.segment_size
             };
-            if !self.is_within_amplification(path, buf.len() - start + room) {
+            // A challenge is padded as far as that goes (RFC 9000 §8.2.1).
+            let room = room.min(self.allowance(path).saturating_sub(buf.len() - start));
+            if room < LEAST_ROOM {
                 break;
             }
             let before = buf.len();
@@ -151,12 +153,16 @@ impl Connection {
 
     /// Whether a challenge would not be held back for the sake of whoever really has the address.
     pub(super) fn may_challenge(&self, path: &Path) -> bool {
-        self.is_within_amplification(path, path.mtu.current().into())
+        self.allowance(path) >= LEAST_ROOM
     }
 
-    /// RFC 9000 §8.1. A client knows that it asked and is not limited.
-    fn is_within_amplification(&self, path: &Path, bytes: usize) -> bool {
-        self.side == Side::Client || path.validation.may_send(bytes)
+    /// Bytes that may leave on the path (RFC 9000 §8.1). A client knows that it asked and is
+    /// not limited.
+    fn allowance(&self, path: &Path) -> usize {
+        match self.side {
+            Side::Client => usize::MAX,
+            Side::Server => path.validation.allowance(),
+        }
     }
 
     fn purpose(&self, now: Instant, index: usize, segments: usize) -> Purpose {
@@ -287,6 +293,10 @@ impl Connection {
                 delivery,
             },
         );
+        if ack_eliciting && std::mem::replace(&mut self.is_answered, false) {
+            // RFC 9000 §10.1: whoever sends waits for the answer a whole idle timeout.
+            self.idle_since = now;
+        }
         path.validation.on_sent(size);
         path.counters.sent_packets += 1;
         path.counters.sent_bytes += size as u64;
@@ -310,6 +320,14 @@ impl Connection {
             }
             Purpose::Ask => path.is_to_be_asked = false,
             Purpose::Due => {}
+        }
+        if self
+            .paths
+            .at(index)
+            .is_some_and(|path| path.space.is_full())
+        {
+            // Only a peer that acknowledges nothing leaves so many open.
+            self.give_up_in_flight(now, index);
         }
         true
     }
@@ -413,5 +431,7 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
     }
 }
 
+/// A packet has room for a challenge and the proof of a secret in so many bytes.
+const LEAST_ROOM: usize = 80;
 /// A packet that is short of its room by less than this counts as full.
 const NEARLY_FULL: usize = 64;

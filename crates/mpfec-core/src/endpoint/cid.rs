@@ -1,6 +1,6 @@
 //! From connection IDs and stateless reset tokens to connections.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::wire::{ConnectionId, ResetToken};
 
@@ -22,6 +22,9 @@ pub(super) struct Routes {
 #[derive(Debug, Default)]
 struct Entry {
     cids: Vec<ConnectionId>,
+    /// The last ones that the connection has no use for any more. Packets that were under way
+    /// still go to it: to answer them with a stateless reset would end a live connection.
+    retired: VecDeque<ConnectionId>,
     reset_tokens: Vec<ResetToken>,
     /// A client's handshake is still under way.
     handshaking: bool,
@@ -62,12 +65,18 @@ impl Routes {
     }
 
     pub(super) fn retire(&mut self, cid: &ConnectionId) {
-        if let Some(entry) = self
-            .by_cid
-            .remove(cid)
-            .and_then(|handle| self.entries.get_mut(&handle))
+        let Some(handle) = self.by_cid.get(cid) else {
+            return;
+        };
+        let Some(entry) = self.entries.get_mut(handle) else {
+            return;
+        };
+        entry.cids.retain(|known| known != cid);
+        entry.retired.push_back(*cid);
+        if entry.retired.len() > MAX_RETIRED
+            && let Some(oldest) = entry.retired.pop_front()
         {
-            entry.cids.retain(|known| known != cid);
+            self.by_cid.remove(&oldest);
         }
     }
 
@@ -92,7 +101,7 @@ impl Routes {
         let Some(entry) = self.entries.remove(&handle) else {
             return;
         };
-        for cid in &entry.cids {
+        for cid in entry.cids.iter().chain(&entry.retired) {
             self.by_cid.remove(cid);
         }
         for token in &entry.reset_tokens {
@@ -110,6 +119,8 @@ impl Routes {
     }
 }
 
+/// Connection IDs of closed paths that packets under way may still have.
+const MAX_RETIRED: usize = 32;
 /// Paths come and go; tokens of long closed ones are of no use.
 const MAX_RESET_TOKENS: usize = 32;
 

@@ -106,6 +106,18 @@ impl PathSet {
         Some((path, local))
     }
 
+    /// Closes a path that was never opened here, if its ID was handed out: gives back our
+    /// connection ID.
+    pub(crate) fn close_unopened(&mut self, id: u32) -> Option<LocalCid> {
+        if self.was_opened(id) {
+            return None;
+        }
+        let at = self.local.iter().position(|cid| cid.path == id)?;
+        self.closed.insert(id);
+        self.remote.retain(|cid| cid.path != id);
+        Some(self.local.remove(at))
+    }
+
     /// The path ID that the next connection ID is for.
     pub(crate) fn next_local_id(&self) -> u32 {
         let known = self

@@ -56,7 +56,9 @@ impl Validation {
     /// The peer's address changed: the new one must answer `data`, and what arrived from the
     /// old one allows nothing.
     pub(crate) fn challenge_again(&mut self, data: [u8; 8], now: Instant) {
+        let responses = std::mem::take(&mut self.responses);
         *self = Self::challenge(data, now, PATIENCE_AFTER_MOVE);
+        self.responses = responses;
     }
 
     pub(crate) fn is_validated(&self) -> bool {
@@ -73,10 +75,14 @@ impl Validation {
         self.sent = self.sent.saturating_add(bytes as u64);
     }
 
-    /// Whether `bytes` may be sent: three times what arrived until the address is validated
+    /// Bytes that may still be sent: three times what arrived until the address is validated
     /// (RFC 9000 §8.1). The client knows that it asked and is not limited.
-    pub(crate) fn may_send(&self, bytes: usize) -> bool {
-        self.is_validated() || self.sent + bytes as u64 <= self.received.saturating_mul(3)
+    pub(crate) fn allowance(&self) -> usize {
+        if self.is_validated() {
+            return usize::MAX;
+        }
+        let left = self.received.saturating_mul(3).saturating_sub(self.sent);
+        usize::try_from(left).unwrap_or(usize::MAX)
     }
 
     /// A PATH_CHALLENGE arrived: answer it once. The oldest gives way beyond three.

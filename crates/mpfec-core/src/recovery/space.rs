@@ -239,6 +239,11 @@ impl<D> PacketSpace<D> {
         }
     }
 
+    /// Whether so many packets are remembered that some must be given up.
+    pub(crate) fn is_full(&self) -> bool {
+        self.slots.len() >= MAX_PACKETS
+    }
+
     /// Whether an unacknowledged probe that is not in flight, for which no PTO runs, keeps
     /// everything behind it from being forgotten.
     pub(super) fn is_stuck(&self) -> bool {
@@ -257,6 +262,9 @@ fn is_quiet<D>(packet: &SentPacket<D>) -> bool {
 /// Packets that need no acknowledgement are remembered up to this many: more than a peer
 /// that acknowledges at all leaves open.
 const MAX_QUIET: usize = 1024;
+/// Packets are remembered up to this many, some 20 MB of records: in flight that is more
+/// than 10 Gbit/s need over 100 ms.
+const MAX_PACKETS: usize = 1 << 17;
 
 #[cfg(test)]
 #[path = "space_tests.rs"]

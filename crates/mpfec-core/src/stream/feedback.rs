@@ -18,7 +18,10 @@ impl Streams {
                 self.on_symbol_acked(stream, sbn, esi, slot, was_lost)
             }
             Token::StreamFin { stream } => self.on_fin_known(stream),
-            Token::ResetStream { stream } => self.forget_send(stream),
+            Token::ResetStream { stream } => {
+                self.forget_send(stream);
+                self.wake_writers();
+            }
             Token::StreamDelivered { stream } => {
                 if let Some(half) = self.recv.get_mut(&stream) {
                     half.on_delivery_known();

@@ -34,6 +34,8 @@ pub(super) struct RecvStream {
     later: BTreeMap<u64, BlockReceiver>,
     ready: ReadyQueue,
     final_size: Option<u64>,
+    /// The peer gave the stream up when all of it was here: it has forgotten it.
+    is_abandoned: bool,
     /// Whether the application waits to hear that there is something to read.
     pub(super) notify: bool,
 }
@@ -76,6 +78,7 @@ impl RecvStream {
             later: BTreeMap::new(),
             ready: ReadyQueue::default(),
             final_size: None,
+            is_abandoned: false,
             notify: true,
         }
     }
@@ -129,7 +132,11 @@ impl RecvStream {
                 Ok(false)
             }
             // All of it is here, and its end was known: that is better than to know that the peer gave up.
-            RecvState::Open | RecvState::Reset { .. } => Ok(false),
+            RecvState::Open => {
+                self.is_abandoned = true;
+                Ok(false)
+            }
+            RecvState::Reset { .. } => Ok(false),
             RecvState::Ended { told, .. } => {
                 self.state = RecvState::Ended { known: true, told };
                 Ok(told)
@@ -141,6 +148,15 @@ impl RecvStream {
     /// the stream can be forgotten once nothing is due to the peer.
     pub(super) fn stop(&mut self, code: u64, shared: &mut Shared) -> bool {
         match self.state {
+            // Nobody is left to be told.
+            RecvState::Open if self.is_abandoned => {
+                self.discard(shared);
+                self.state = RecvState::Ended {
+                    known: true,
+                    told: true,
+                };
+                false
+            }
             RecvState::Open => {
                 self.discard(shared);
                 self.state = RecvState::Stopped { code };

@@ -39,6 +39,8 @@ pub(super) struct SendStream {
     first_sbn: u64,
     /// The last block takes more bytes.
     is_open: bool,
+    /// Blocks of an abandoned stream: the peer holds what it has of them until it hears of it.
+    abandoned: usize,
     next_round: u64,
     /// STREAM_FIN is due or under way.
     pub(super) has_fin_frame: bool,
@@ -104,6 +106,7 @@ impl SendStream {
             blocks: VecDeque::new(),
             first_sbn: 0,
             is_open: false,
+            abandoned: 0,
             next_round: 0,
             has_fin_frame: false,
         }
@@ -232,7 +235,10 @@ impl SendStream {
 
     /// Abandons all blocks.
     pub(super) fn reset(&mut self, code: u64, stopped: bool, shared: &mut Shared) {
+        let held = self.blocks.len();
         self.drop_blocks(shared);
+        self.abandoned = held;
+        shared.live_blocks += held;
         self.state = SendState::Reset { code, stopped };
     }
 
@@ -240,7 +246,7 @@ impl SendStream {
     pub(super) fn drop_blocks(&mut self, shared: &mut Shared) {
         self.first_sbn = self.next_sbn();
         self.is_open = false;
-        shared.live_blocks -= self.blocks.len();
+        shared.live_blocks -= self.blocks.len() + std::mem::take(&mut self.abandoned);
         for slot in self.blocks.drain(..).flatten() {
             shared.queue.remove(slot);
         }
