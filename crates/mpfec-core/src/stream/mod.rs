@@ -295,9 +295,11 @@ impl Streams {
     /// Abandons what was written and is not yet there.
     pub(crate) fn reset(&mut self, id: StreamId, code: u64) {
         match self.send.get(&id).map(|stream| stream.state) {
-            Some(SendState::Open | SendState::Ending { .. }) => self.abandon(id, code, false),
-            // The peer has all of it; what its application does with it no longer matters here.
-            Some(SendState::Finished) => self.forget_send(id),
+            // Also if the peer has all of it: its application may say that it wants no more,
+            // and waits for an answer then.
+            Some(SendState::Open | SendState::Ending { .. } | SendState::Finished) => {
+                self.abandon(id, code, false);
+            }
             Some(SendState::Reset { .. }) | None => {}
         }
     }

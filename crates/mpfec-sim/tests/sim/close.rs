@@ -213,3 +213,21 @@ fn a_client_of_another_version_is_told_what_the_server_speaks() {
 fn connection_id(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes[1..].split_at(usize::from(bytes[0]))
 }
+
+#[test]
+fn what_is_sent_just_before_the_idle_timeout_still_gets_its_answer() {
+    let mut net = scene()
+        .path("far", mbit(10), ms(400))
+        .both(|config| config.idle_timeout = secs(8))
+        .connect();
+    net.send(1000);
+    net.run_for(secs(2));
+    let (idle, _) = net
+        .client_connection()
+        .and_then(|connection| connection.next_timer())
+        .expect("the idle timer runs");
+    net.run_for(idle - net.now() - ms(50));
+    net.send(1000);
+    net.deliver(secs(2));
+    assert_eq!(net.client_closed(), None);
+}

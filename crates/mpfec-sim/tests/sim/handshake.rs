@@ -207,3 +207,17 @@ fn two_clients_connect_one_after_the_other() {
     assert_eq!(server.connections(), 2);
     assert!(net.client_closed().is_none());
 }
+
+#[test]
+fn a_server_forgets_a_handshake_that_is_never_completed_however_long_its_patience_with_silence() {
+    let mut net = scene()
+        .path("wifi", mbit(20), ms(100))
+        .both(|config| config.idle_timeout = secs(300))
+        .start();
+    // The client's first packet arrives, and nothing after it.
+    net.cut_at(ms(60), "wifi");
+    net.run_for(secs(15));
+    assert!(net.server_connection().is_some() && net.server_closed().is_none());
+    net.run_for(secs(10));
+    assert!(net.server_closed().is_some(), "{:?}", net.elapsed());
+}

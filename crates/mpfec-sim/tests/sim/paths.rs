@@ -252,3 +252,55 @@ fn a_path_whose_packets_must_become_smaller_goes_on() {
     let took = alone.deliver(secs(30));
     assert!(took <= secs(10), "{took:?}");
 }
+
+#[test]
+fn a_download_over_an_only_path_survives_a_new_address_at_any_rate() {
+    for (rate, rtt) in [(1, 40), (2, 20), (20, 10)] {
+        let mut net = scene().path("only", mbit(rate), ms(rtt)).connect();
+        net.send_back(1 << 40);
+        net.run_for(secs(2));
+        let inside = net.ends("only").client;
+        let outside = SocketAddr::new(inside.ip(), 61_000);
+        net.network().act(Action::Rebind { inside, outside });
+        net.run_for(secs(4));
+        let before = net.client().read();
+        net.run_for(secs(4));
+        let read = net.client().read() - before;
+        assert!(
+            read as f64 * 8e-6 / 4.0 >= 0.8 * rate as f64,
+            "{rate} Mbit/s, {rtt} ms: {read}"
+        );
+    }
+}
+
+#[test]
+fn a_path_that_the_server_closes_takes_nothing_with_it() {
+    for id in 0..2 {
+        let mut net = two_paths().connect();
+        net.send(mib(4));
+        net.run_for(ms(500));
+        let now = net.now();
+        net.with_server(|_, connection| connection.close_path(now, id));
+        net.deliver(secs(8));
+        assert_eq!((net.client_closed(), net.server_closed()), (None, None));
+    }
+}
+
+#[test]
+fn a_path_may_fail_to_open_any_number_of_times() {
+    let mut net = one_path()
+        .both(|config| config.keep_alive = secs(5))
+        .connect();
+    net.add_interface(lte());
+    net.cut_at(ms(0), "lte");
+    for attempt in 0..8 {
+        net.run_for(secs(1));
+        assert!(net.open_path("lte").is_ok(), "attempt {attempt}");
+        net.run_for(secs(12));
+    }
+    net.restore_at(ms(0), "lte");
+    net.run_for(secs(1));
+    assert!(net.open_path("lte").is_ok());
+    net.run_for(secs(1));
+    assert_eq!(net.path_stats("lte").state, PathStatus::Active);
+}

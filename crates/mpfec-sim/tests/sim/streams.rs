@@ -280,3 +280,21 @@ fn datagrams_pass_beside_bulk_data_without_waiting_for_it() {
     let arrived = net.server().datagrams().len();
     assert!(arrived >= 45, "{arrived} of 50");
 }
+
+#[test]
+fn a_stream_that_is_over_at_one_end_is_forgotten_by_the_other_that_stops_it() {
+    let mut net = scene()
+        .path("wifi", mbit(10), ms(40))
+        .both(|config| config.max_streams_uni = 1)
+        .connect();
+    net.with_server(|peer, _| peer.pause());
+    net.send(10_000);
+    net.run_for(secs(1));
+    let id = client_stream(Dir::Uni, 0);
+    net.with_client(|peer, connection| peer.reset(connection, id, 7));
+    net.run_for(secs(1));
+    net.with_server(|peer, connection| peer.stop(connection, id, 9));
+    net.run_for(secs(1));
+    let next = net.with_client(|_, connection| connection.open_stream(Dir::Uni));
+    assert_eq!(next, Some(client_stream(Dir::Uni, 1)));
+}
