@@ -40,10 +40,16 @@ fn run(seed: u64) -> u64 {
     // All heals, and then all arrives.
     for path in &paths {
         net.restore_at(Duration::ZERO, path);
-        net.at(Duration::ZERO, path, Direction::Both, Change::Corrupt(0.0));
+        for change in [
+            Change::Corrupt(0.0),
+            Change::Loss(0.01),
+            Change::Bursts(None),
+        ] {
+            net.at(Duration::ZERO, path, Direction::Both, change);
+        }
     }
     resume(&mut net);
-    net.deliver(secs(120));
+    net.deliver(secs(60));
     net.view().digest()
 }
 
