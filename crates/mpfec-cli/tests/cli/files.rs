@@ -1,6 +1,8 @@
 //! Single files, and several at once.
 
-use crate::support::{LONG, Receiver, noise, send};
+use nix::sys::signal::Signal;
+
+use crate::support::{LONG, Receiver, noise, send, serve};
 
 #[test]
 fn a_file_arrives_as_it_was_and_both_ends_know_its_hash() {
@@ -72,6 +74,30 @@ fn several_files_arrive_with_their_names() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_receiver_takes_one_transfer_after_another_and_goes_on_after_a_failure() {
+    let inbox = tempfile::tempdir().unwrap();
+    let dir = inbox.path().to_str().unwrap();
+    let words = ["recv", "--json", "--listen", "127.0.0.1:0", "--dir", dir];
+    let (receiver, ticket) = serve(&words);
+    let outbox = tempfile::tempdir().unwrap();
+    for (name, code) in [("one", 0), ("one", 4), ("two", 0)] {
+        let source = outbox.path().join(name);
+        std::fs::write(&source, name).unwrap();
+        let sent = send(&ticket, &[source.as_os_str()]).end(LONG);
+        assert_eq!(sent.code, Some(code), "{sent:#?}");
+    }
+    receiver.signal(Signal::SIGINT);
+    let ended = receiver.end(LONG);
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    let lines = ended.lines();
+    let ends = lines.iter().map(|line| line["type"].as_str().unwrap());
+    let ends: Vec<&str> = ends
+        .filter(|kind| ["done", "error"].contains(kind))
+        .collect();
+    assert_eq!(ends, ["done", "error", "done", "error"], "{ended:#?}");
 }
 
 #[test]

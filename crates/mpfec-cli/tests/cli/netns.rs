@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mpfec_core::{Rng, Secret, ServerTls, Ticket};
 use serde_json::Value;
 
 use crate::support::{Mpfec, left_out, noise, tree, within};
@@ -61,6 +63,29 @@ fn a_link_that_is_pulled_midway_does_not_stop_a_transfer() {
     assert!(ended.lines().iter().any(told), "{:#?}", ended.out);
 }
 
+#[test]
+fn silence_is_told_with_the_interfaces_that_were_tried() {
+    let Some(hosts) = Hosts::new() else {
+        left_out("network namespaces with veth and tbf can be made by root only");
+        return;
+    };
+    hosts.settle();
+    let fingerprint = ServerTls::self_signed(&mut Rng::system()).fingerprint();
+    let nobody = ["10.77.1.99:47800", "10.77.2.99:47800"].map(|address| address.parse().unwrap());
+    let ticket = Ticket::new(nobody, fingerprint, Secret::from_bytes([1; 16]), None);
+    let ticket = ticket.unwrap().to_string();
+    let command = hosts.run(&hosts.names[0], &["perf", "client", "--json", &ticket]);
+    let ended = Mpfec::run(command).end(Duration::from_secs(5));
+    ended.failed(
+        5,
+        &["10.77.1.99 UDP 47800, 10.77.2.99 UDP 47800 over one, two in 3 s"],
+    );
+    assert!(
+        ended.err.contains("open the port on the receiver"),
+        "{ended:#?}"
+    );
+}
+
 /// Two namespaces, joined by two links of 100 Mbit/s each; gone when dropped.
 struct Hosts {
     names: [String; 2],
@@ -72,7 +97,9 @@ impl Hosts {
         if !nix::unistd::geteuid().is_root() {
             return None;
         }
-        let names = ["a", "b"].map(|end| format!("mpfec-test-{}-{end}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let names = ["a", "b"].map(|end| format!("mpfec-{}-{number}-{end}", std::process::id()));
         let hosts = Self { names };
         let [a, b] = &hosts.names;
         let mut possible = hosts
