@@ -136,7 +136,7 @@ impl From<CloseReason> for CliError {
             CloseReason::ApplicationClosed { code, reason } => {
                 CloseCode::from_wire(code).error(&reason)
             }
-            CloseReason::LocallyClosed(_) => Self::new(
+            CloseReason::LocallyClosed(_) | CloseReason::EndpointGone => Self::new(
                 Exit::Interrupted,
                 "the connection was closed at this end",
                 "run the same command again",

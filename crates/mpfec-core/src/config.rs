@@ -14,10 +14,11 @@ pub struct TransportConfig {
     /// Codec, scheduler and congestion controller.
     pub profile: Profile,
     /// A connection on which nothing arrives for this long is lost. The smaller of both
-    /// ends' values counts. Zero: never.
+    /// ends' values counts. Zero: never; at most a year.
     pub idle_timeout: Duration,
     /// A path on which nothing was sent for this long is asked for an answer, so that the
-    /// connection stays open and NATs on the way keep its addresses. Zero: never.
+    /// connection stays open and NATs on the way keep its addresses. Zero: never; at most a
+    /// year.
     pub keep_alive: Duration,
     /// Bytes of one stream that the peer may send beyond what the application has read.
     pub stream_window: u64,
@@ -59,6 +60,8 @@ impl TransportConfig {
     /// The same with every value moved into its range.
     #[must_use]
     pub fn validated(mut self) -> Self {
+        self.idle_timeout = self.idle_timeout.min(LONGEST);
+        self.keep_alive = self.keep_alive.min(LONGEST);
         self.max_block_symbols = self.max_block_symbols.clamp(1, 1024);
         self.max_mtu = self.max_mtu.clamp(1200, 9000);
         self.stream_window = self.stream_window.clamp(16 << 10, 1 << 32);
@@ -161,5 +164,32 @@ impl ClientConfig {
     pub fn with_transport(mut self, transport: TransportConfig) -> Self {
         self.transport = Arc::new(transport.validated());
         self
+    }
+}
+
+/// No wait is longer: a year, which can be added to any instant.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_at_most_a_year_and_may_be_for_ever() {
+        let for_ages = TransportConfig {
+            idle_timeout: Duration::MAX,
+            keep_alive: Duration::MAX,
+            ..TransportConfig::default()
+        };
+        let validated = for_ages.validated();
+        assert_eq!(
+            (validated.idle_timeout, validated.keep_alive),
+            (LONGEST, LONGEST)
+        );
+        let never = TransportConfig {
+            idle_timeout: Duration::ZERO,
+            ..TransportConfig::default()
+        };
+        assert_eq!(never.validated().idle_timeout, Duration::ZERO);
     }
 }

@@ -7,7 +7,7 @@ use mpfec_core::net::{
     Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths, ReadError, WriteError,
 };
 use mpfec_core::{ClientConfig, ClientTls, CloseReason, Rng, Secret, ServerConfig, ServerTls};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 /// A server on loopback and what a client needs to connect to it.

@@ -405,7 +405,7 @@ impl Connection {
     }
 
     /// Packets of the path may be larger, or must be smaller, from now on.
-    fn on_mtu_changed(&mut self, index: usize) {
+    pub(super) fn on_mtu_changed(&mut self, index: usize) {
         if let Some(path) = self.paths.at_mut(index) {
             let mtu = path.mtu.current();
             path.controller.on_mtu_update(mtu);

@@ -141,6 +141,21 @@ impl Connection {
         self.on_timeout(now);
     }
 
+    /// This host would not send a datagram of `size` bytes of payload from `tuple` because
+    /// its interface takes none so large (EMSGSIZE; RFC 8899 §3): packets of that path are
+    /// smaller from now on, without waiting until they count as lost.
+    pub fn datagram_too_big(&mut self, now: Instant, tuple: &FourTuple, size: usize) {
+        let now = self.monotonic(now);
+        let size = u16::try_from(size).unwrap_or(u16::MAX);
+        let mut index = 0;
+        while let Some(path) = self.paths.at_mut(index) {
+            if path.tuple.is_same_route(tuple) && path.mtu.on_too_big(size, now) {
+                self.on_mtu_changed(index);
+            }
+            index += 1;
+        }
+    }
+
     /// Writes the next datagram, or up to `max_segments` datagrams of equal size to the same
     /// peer, to the end of `buf`, which should be empty. `None`: nothing to send now.
     pub fn poll_transmit(

@@ -30,6 +30,9 @@ pub enum CloseReason {
     /// The peer lost its state, for example because it was restarted.
     #[error("the peer no longer knows this connection")]
     Reset,
+    /// What moved its datagrams is gone, for example with the runtime it ran in.
+    #[error("the endpoint of the connection is gone")]
+    EndpointGone,
     /// The peer speaks none of our versions.
     #[error("the peer speaks no version of the protocol that we know; it offers {offered:x?}")]
     VersionMismatch {

@@ -202,16 +202,13 @@ impl Connection {
     }
 
     fn idle_deadline(&self) -> Option<Instant> {
-        (!self.idle_timeout.is_zero()).then(|| {
-            // RFC 9000 §10.1: never shorter than three PTOs, or one loss would end it.
-            let pto = self
-                .paths
-                .iter()
-                .map(|path| path.pto_base())
-                .min()
-                .unwrap_or_default();
-            self.idle_since + self.idle_timeout.max(3 * pto)
-        })
+        if self.idle_timeout.is_zero() {
+            return None;
+        }
+        // RFC 9000 §10.1: never shorter than three PTOs, or one loss would end it.
+        let pto = self.paths.iter().map(|path| path.pto_base()).min();
+        let patience = self.idle_timeout.max(3 * pto.unwrap_or_default());
+        self.idle_since.checked_add(patience)
     }
 
     fn keep_alive_deadline(&self) -> Option<Instant> {

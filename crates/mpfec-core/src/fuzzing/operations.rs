@@ -307,10 +307,14 @@ fn on_connection(scene: &mut Scene, input: &mut Input<'_>, operation: u8) {
             }
         }
         29 => connection.update_keys(),
-        30 => match input.byte() % 3 {
+        30 => match input.byte() % 4 {
             0 => connection.socket_gone(now, tuple.socket),
             1 => {
                 connection.advertise_address(tuple.remote);
+            }
+            2 => {
+                let size = 1000 + 4 * usize::from(input.byte());
+                connection.datagram_too_big(now, &tuple, size);
             }
             _ => connection.withdraw_address(tuple.remote),
         },

@@ -57,10 +57,10 @@ pub enum ConnectingError {
 impl Connecting {
     pub(super) fn new(started: Started, tried: Vec<Route>) -> Self {
         let future = async move {
-            let shared = started
+            let guard = started
                 .await
                 .map_err(|_| ConnectingError::EndpointClosed)??;
-            handshake(shared).await
+            handshake(guard).await
         };
         Self {
             future: Handshake(Box::pin(future)),
@@ -68,9 +68,9 @@ impl Connecting {
         }
     }
 
-    pub(super) fn ready(shared: Arc<ConnectionShared>) -> Self {
+    pub(super) fn ready(guard: Guard) -> Self {
         Self {
-            future: Handshake(Box::pin(handshake(shared))),
+            future: Handshake(Box::pin(handshake(guard))),
             tried: Vec::new(),
         }
     }
@@ -86,9 +86,9 @@ impl Connecting {
 }
 
 /// Waits until streams can be used. Given up, the connection is closed.
-async fn handshake(shared: Arc<ConnectionShared>) -> Result<Connection, ConnectingError> {
+async fn handshake(guard: Guard) -> Result<Connection, ConnectingError> {
     let connection = Connection {
-        guard: Arc::new(Guard(shared)),
+        guard: Arc::new(guard),
     };
     let shared = &connection.guard.0;
     wait(&shared.notify.connected, || {
@@ -117,14 +117,19 @@ pub struct Connection {
     guard: Arc<Guard>,
 }
 
-/// Closes the connection when nobody can use it any more.
+/// Closes the connection when nobody can use it any more. There is one from the moment on at
+/// which the connection is started, whether or not anybody has heard of it yet.
 #[derive(Debug)]
 pub(super) struct Guard(pub(super) Arc<ConnectionShared>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.lock().connection.close(clock::now(), 0, "");
-        self.0.wake_driver();
+        let mut state = self.0.lock();
+        if state.closed.is_none() {
+            state.connection.close(clock::now(), 0, "");
+            drop(state);
+            self.0.wake_driver();
+        }
     }
 }
 
@@ -172,7 +177,11 @@ impl Connection {
     pub async fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
         let shared = &self.guard.0;
         let result = wait(&shared.notify.datagram_room, || {
-            match shared.lock().connection.send_datagram(data.clone()) {
+            let mut state = shared.lock();
+            if state.closed.is_some() {
+                return Some(Err(SendDatagramError::Closed));
+            }
+            match state.connection.send_datagram(data.clone()) {
                 Err(SendDatagramError::Blocked) => None,
                 result => Some(result),
             }
@@ -197,6 +206,12 @@ impl Connection {
     #[must_use]
     pub fn max_datagram_size(&self) -> Option<usize> {
         self.guard.0.lock().connection.max_datagram_size()
+    }
+
+    /// A number that no other connection of the same endpoint ever has.
+    #[must_use]
+    pub fn stable_id(&self) -> u64 {
+        self.guard.0.handle.0
     }
 
     /// The paths as they are now.
@@ -281,9 +296,13 @@ impl Connection {
 
     async fn open(&self, dir: Dir) -> Result<StreamId, CloseReason> {
         let id = self
-            .wait_for(&self.guard.0.notify.available[index(dir)], |state| {
-                state.connection.open_stream(dir)
-            })
+            .wait_for(
+                &self.guard.0.notify.available[index(dir)],
+                |state| match state.closed {
+                    Some(_) => None,
+                    None => state.connection.open_stream(dir),
+                },
+            )
             .await?;
         Ok(id)
     }

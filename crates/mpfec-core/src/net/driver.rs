@@ -1,5 +1,10 @@
 //! The task that moves datagrams between sockets and state machines.
 
+mod follow;
+mod incoming;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -11,15 +16,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
+use self::incoming::Door;
 use super::clock;
-use super::interface::Interface;
+use super::connection::Guard;
 use super::recv_buffers::RecvBuffers;
-use super::route::{LocalAddress, Route, over_interface};
-use super::shared::{ConnectionShared, EndpointShared, lock};
+use super::route::{LocalAddress, Route};
+use super::shared::{ConnectionShared, EndpointShared, Stage, lock};
 use super::socket::UdpSocket;
-use super::sockets::Sockets;
+use super::sockets::{Sockets, Trouble};
 use super::watch::InterfaceChange;
-use crate::address::{Datagram, FourTuple, SocketId};
+use crate::address::{Datagram, SocketId};
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::{Connection, EndpointEvent, PathChange};
 use crate::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed};
@@ -34,7 +40,7 @@ pub(super) enum Command {
         routes: Vec<Route>,
         /// The peer's addresses, if interfaces that appear later are to be used as well.
         follow: Option<Vec<SocketAddr>>,
-        reply: oneshot::Sender<Result<Arc<ConnectionShared>, ConnectError>>,
+        reply: oneshot::Sender<Result<Guard, ConnectError>>,
     },
     OpenPath {
         connection: ConnectionHandle,
@@ -54,6 +60,7 @@ pub(super) enum Command {
 pub(super) struct Driver {
     shared: Arc<EndpointShared>,
     endpoint: Endpoint,
+    door: Door,
     sockets: Sockets,
     connections: BTreeMap<ConnectionHandle, Entry>,
     timers: BTreeSet<(Instant, ConnectionHandle)>,
@@ -65,7 +72,6 @@ pub(super) struct Driver {
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     armed: Option<Instant>,
-    closing: bool,
 }
 
 #[derive(Debug)]
@@ -87,7 +93,8 @@ impl Driver {
         let sockets = Sockets::new(sockets, Arc::clone(&shared));
         Self {
             shared,
-            endpoint: Endpoint::new(clock::now(), config, Rng::system()),
+            endpoint: Endpoint::new(clock::now(), config.clone(), Rng::system()),
+            door: config.map_or(Door::Shut, Door::Open),
             sockets,
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -97,7 +104,6 @@ impl Driver {
             send: Vec::new(),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             armed: None,
-            closing: false,
         }
     }
 
@@ -124,7 +130,7 @@ impl Driver {
                 reply,
             } => {
                 // Nobody waits for the answer any more: then nothing is started.
-                if !reply.is_closed() {
+                if !reply.is_closed() && self.shared.stage() < Stage::Closed {
                     let _ = reply.send(self.connect(&config, &routes, follow));
                 }
             }
@@ -134,10 +140,9 @@ impl Driver {
                 remote,
             } => self.open_path(connection, &local, &[remote]),
             Command::Interface(change) => self.on_interface(&change),
-            Command::RefuseNew => self.endpoint.set_server_config(None),
+            Command::RefuseNew => self.shut_door(),
             Command::Close { code, reason } => {
-                self.closing = true;
-                self.endpoint.set_server_config(None);
+                self.shut_door();
                 let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
                 for handle in handles {
                     if let Some(entry) = self.connections.get(&handle) {
@@ -149,6 +154,7 @@ impl Driver {
                     }
                     self.mark(handle);
                 }
+                self.forget_waiting();
             }
         }
     }
@@ -158,7 +164,7 @@ impl Driver {
         config: &ClientConfig,
         routes: &[Route],
         follow: Option<Vec<SocketAddr>>,
-    ) -> Result<Arc<ConnectionShared>, ConnectError> {
+    ) -> Result<Guard, ConnectError> {
         let tuples = routes
             .iter()
             .filter_map(|route| {
@@ -169,12 +175,13 @@ impl Driver {
         Ok(self.add(handle, connection, follow))
     }
 
+    /// Takes on a connection, which lives until its guard is dropped and its peer knows.
     fn add(
         &mut self,
         handle: ConnectionHandle,
         connection: Connection,
         follow: Option<Vec<SocketAddr>>,
-    ) -> Arc<ConnectionShared> {
+    ) -> Guard {
         let shared = Arc::new(ConnectionShared::new(
             handle,
             connection,
@@ -189,7 +196,7 @@ impl Driver {
         };
         self.connections.insert(handle, entry);
         self.mark(handle);
-        shared
+        Guard(shared)
     }
 
     fn mark(&mut self, handle: ConnectionHandle) {
@@ -197,60 +204,6 @@ impl Driver {
             && !std::mem::replace(&mut entry.dirty, true)
         {
             self.dirty.push_back(handle);
-        }
-    }
-
-    /// Opens a path from `local` to the first of `remotes` that it can reach.
-    fn open_path(
-        &mut self,
-        handle: ConnectionHandle,
-        local: &LocalAddress,
-        remotes: &[SocketAddr],
-    ) {
-        let tuples: Vec<FourTuple> = remotes
-            .iter()
-            .filter_map(|remote| self.sockets.tuple(local, *remote))
-            .collect();
-        let Some(entry) = self.connections.get_mut(&handle) else {
-            return;
-        };
-        let result = match tuples.split_first() {
-            Some((first, others)) => {
-                entry
-                    .shared
-                    .lock()
-                    .connection
-                    .open_path_among(clock::now(), *first, others)
-            }
-            None => return,
-        };
-        if let Err(error) = result {
-            tracing::debug!(%local, %error, "no path opened");
-            if entry.follow.is_some() && error.is_temporary() {
-                entry
-                    .retry
-                    .push((clock::now() + RETRY_AFTER, local.clone()));
-            }
-        }
-        self.mark(handle);
-    }
-
-    fn on_interface(&mut self, change: &InterfaceChange) {
-        match change {
-            InterfaceChange::Vanished(interface) => self.interface_gone(interface),
-            InterfaceChange::Appeared(interface) => self.interface_came(interface),
-            InterfaceChange::Changed { before, after } => {
-                if before.addresses != after.addresses {
-                    self.interface_gone(before);
-                    self.interface_came(after);
-                }
-            }
-        }
-    }
-
-    fn interface_gone(&mut self, interface: &Interface) {
-        for socket in self.sockets.remove_interface(&interface.name) {
-            self.socket_gone(socket);
         }
     }
 
@@ -268,25 +221,30 @@ impl Driver {
         }
     }
 
-    fn interface_came(&mut self, interface: &Interface) {
-        let following: Vec<(ConnectionHandle, Vec<SocketAddr>)> = self
-            .connections
-            .iter()
-            .filter_map(|(handle, entry)| Some((*handle, entry.follow.clone()?)))
-            .collect();
-        for (handle, remotes) in following {
-            let routes = over_interface(interface, &remotes);
-            let remotes: Vec<SocketAddr> = routes.iter().map(|route| route.remote).collect();
-            self.open_path(
-                handle,
-                &LocalAddress::Interface(interface.name.clone()),
-                &remotes,
-            );
+    /// A transmission did not leave: tells `owner`, or everybody if it is not known whose it was.
+    fn on_trouble(&mut self, trouble: &Trouble, owner: Option<&ConnectionShared>) {
+        match (trouble, owner) {
+            (Trouble::Gone(socket), _) => self.socket_gone(*socket),
+            (Trouble::TooBig { tuple, size }, Some(owner)) => {
+                let mut state = owner.lock();
+                state
+                    .connection
+                    .datagram_too_big(clock::now(), tuple, *size);
+            }
+            (Trouble::TooBig { tuple, size }, None) => {
+                for entry in self.connections.values() {
+                    let mut state = entry.shared.lock();
+                    state
+                        .connection
+                        .datagram_too_big(clock::now(), tuple, *size);
+                }
+            }
         }
     }
 
     /// Takes what has arrived; a bounded share of it.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        self.adjust_door();
         let mut received = std::mem::take(&mut self.received);
         let gone = self.sockets.poll_recv(cx, &mut self.recv, &mut received);
         let any = !received.is_empty() || !gone.is_empty();
@@ -296,13 +254,12 @@ impl Driver {
             match self.endpoint.handle_datagram(now, datagram, &mut self.send) {
                 Routed::Connection(handle, datagram) => self.deliver(now, handle, datagram),
                 Routed::New(handle, connection, datagram) => {
-                    let shared = self.add(handle, *connection, None);
-                    lock(&self.shared.incoming).push_back(shared);
-                    self.shared.incoming_changed.notify_waiters();
+                    let guard = self.add(handle, *connection, None);
+                    self.let_wait(guard);
                     self.deliver(now, handle, datagram);
                 }
                 Routed::Response(transmit) => {
-                    if let Some(gone) = self.sockets.send(&transmit, &self.send) {
+                    if let Some(Trouble::Gone(gone)) = self.sockets.send(&transmit, &self.send) {
                         self.socket_gone(gone);
                     }
                 }
@@ -388,8 +345,8 @@ impl Driver {
             let Some(transmit) = transmit else {
                 return false;
             };
-            if let Some(gone) = self.sockets.send(&transmit, &self.send) {
-                self.socket_gone(gone);
+            if let Some(trouble) = self.sockets.send(&transmit, &self.send) {
+                self.on_trouble(&trouble, Some(shared));
             }
         }
         true
@@ -432,18 +389,9 @@ impl Driver {
         }
         if drained {
             self.connections.remove(&handle);
+            self.forget_drained(handle);
             *lock(&self.shared.alive) -= 1;
             self.shared.idle_changed.notify_waiters();
-        }
-    }
-
-    /// An interface may have been up before there was a way to the peer.
-    fn retry_later(&mut self, handle: ConnectionHandle, socket: SocketId) {
-        let local = self.sockets.local(socket).cloned();
-        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local)
-            && entry.follow.is_some()
-        {
-            entry.retry.push((clock::now() + RETRY_AFTER, local));
         }
     }
 
@@ -465,14 +413,22 @@ impl Future for Driver {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let driver = self.get_mut();
         driver.shared.driver.register(cx.waker());
+        let is_orphaned = driver.shared.stage() >= Stage::Orphaned;
+        if is_orphaned {
+            driver.shut_door();
+            driver.forget_waiting();
+        }
         for _ in 0..ROUNDS {
             let mut progress = driver.take_commands();
             progress |= driver.receive(cx);
             progress |= driver.fire_timers();
             progress |= driver.serve();
-            driver.sockets.poll_pending(cx);
+            for trouble in driver.sockets.poll_pending(cx) {
+                driver.on_trouble(&trouble, None);
+                progress = true;
+            }
             if !progress {
-                if driver.shared.is_stopped() && driver.connections.is_empty() {
+                if is_orphaned && driver.connections.is_empty() {
                     return Poll::Ready(());
                 }
                 if driver.arm(cx) {
@@ -485,6 +441,16 @@ impl Future for Driver {
         // Others have a right to the thread, too.
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+impl Drop for Driver {
+    /// Also when the runtime goes away, or after a panic: nobody shall wait for ever.
+    fn drop(&mut self) {
+        for entry in self.connections.values() {
+            entry.shared.on_driver_gone();
+        }
+        self.shared.on_driver_gone();
     }
 }
 
@@ -504,4 +470,3 @@ const BATCHES: usize = 4;
 const MAX_SEGMENTS: usize = 44;
 /// Rounds before the task lets others run.
 const ROUNDS: usize = 32;
-const RETRY_AFTER: Duration = Duration::from_secs(5);

@@ -3,21 +3,25 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::connection::{Connecting, wait};
+use super::connection::{Connecting, Guard, wait};
 use super::driver::{Command, Driver};
 use super::route::{self, Paths};
-use super::shared::{EndpointShared, lock};
+use super::shared::{EndpointShared, Stage, lock};
 use super::socket::UdpSocket;
 use super::watch::InterfaceWatch;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::endpoint::ConnectError;
 
 /// Makes connections, and takes them if it is a server. Everything runs in one task of the
-/// tokio runtime it was made in; clones are handles of the same endpoint.
+/// tokio runtime it was made in, which must have I/O and time enabled; if that runtime goes
+/// away, everything that waits for the endpoint or its connections ends with an error.
+///
+/// Clones are handles of the same endpoint. When the last one is gone, it takes no more
+/// connections; those that exist go on.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     inner: Arc<Inner>,
@@ -33,8 +37,7 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.watch.abort();
-        self.shared.stopped.store(true, Ordering::Release);
-        self.shared.driver.wake();
+        self.shared.advance(Stage::Orphaned);
     }
 }
 
@@ -42,13 +45,14 @@ impl Endpoint {
     /// Takes connections on each of `addresses`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// If an address cannot be bound.
+    /// If an address cannot be bound, or it is not called within a tokio runtime.
     pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
+        let runtime = runtime()?;
         let sockets = addresses
             .iter()
             .map(|address| UdpSocket::bind(*address, None))
             .collect::<io::Result<Vec<_>>>()?;
-        Self::start(Some(config), sockets)
+        Ok(Self::start(&runtime, Some(config), sockets))
     }
 
     /// Makes connections only. Its sockets are bound when they are needed.
@@ -56,23 +60,22 @@ impl Endpoint {
     /// # Errors
     /// If it is not called within a tokio runtime.
     pub fn client() -> io::Result<Self> {
-        Self::start(None, Vec::new())
+        Ok(Self::start(&runtime()?, None, Vec::new()))
     }
 
-    fn start(config: Option<ServerConfig>, sockets: Vec<UdpSocket>) -> io::Result<Self> {
-        let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+    fn start(runtime: &Handle, config: Option<ServerConfig>, sockets: Vec<UdpSocket>) -> Self {
         let local = sockets.iter().map(UdpSocket::local_addr).collect();
         let is_client = config.is_none();
         let shared = Arc::new(EndpointShared::default());
         runtime.spawn(Driver::new(config, sockets, Arc::clone(&shared)));
         let watch = runtime.spawn(watch(is_client.then(|| Arc::downgrade(&shared))));
-        Ok(Self {
+        Self {
             inner: Arc::new(Inner {
                 shared,
                 local,
                 watch,
             }),
-        })
+        }
     }
 
     /// The addresses a server listens on.
@@ -108,14 +111,15 @@ impl Endpoint {
         Connecting::new(started, tried)
     }
 
-    /// Waits for the next connection of a client's; `None` when the endpoint is closed.
+    /// Waits for the next connection of a client's; `None` when the endpoint is closed. Those
+    /// that are not taken wait, up to 1024; further clients are refused.
     pub async fn accept(&self) -> Option<Connecting> {
         let shared = &self.inner.shared;
         let incoming = wait(&shared.incoming_changed, || {
-            match lock(&shared.incoming).pop_front() {
-                Some(connection) => Some(Some(connection)),
-                None => shared.is_stopped().then_some(None),
+            if shared.stage() >= Stage::Closed {
+                return Some(None);
             }
+            lock(&shared.incoming).pop_front().map(Some)
         })
         .await?;
         Some(Connecting::ready(incoming))
@@ -126,8 +130,10 @@ impl Endpoint {
         self.inner.shared.command(Command::RefuseNew);
     }
 
-    /// Closes all connections. Use [`wait_idle`](Self::wait_idle) to let the peers hear of it.
+    /// Closes all connections; no more are made or taken. Use [`wait_idle`](Self::wait_idle)
+    /// to let the peers hear of it.
     pub fn close(&self, code: u64, reason: &str) {
+        self.inner.shared.advance(Stage::Closed);
         self.inner.shared.command(Command::Close {
             code,
             reason: reason.to_owned(),
@@ -145,8 +151,12 @@ impl Endpoint {
 }
 
 /// The driver's answer to the wish for a connection.
-pub(super) type Started =
-    oneshot::Receiver<Result<Arc<super::shared::ConnectionShared>, ConnectError>>;
+pub(super) type Started = oneshot::Receiver<Result<Guard, ConnectError>>;
+
+/// The runtime that everything is to run in.
+fn runtime() -> io::Result<Handle> {
+    Handle::try_current().map_err(io::Error::other)
+}
 
 /// Tells the driver of interfaces that come and go.
 async fn watch(shared: Option<std::sync::Weak<EndpointShared>>) {

@@ -25,5 +25,5 @@ pub use self::interface_kind::InterfaceKind;
 pub use self::path_events::PathEvents;
 pub use self::route::{LocalAddress, Paths};
 pub use self::sockets::LocalSocket;
-pub use self::stream::{ReadError, RecvStream, SendStream, WriteError};
+pub use self::stream::{ReadError, ReadExactError, RecvStream, SendStream, WriteError};
 pub use self::watch::{InterfaceChange, InterfaceWatch};

@@ -15,6 +15,7 @@ use crate::endpoint::ConnectionHandle;
 use crate::id::{Dir, StreamId};
 use crate::stream::StreamEvent;
 
+use super::connection::Guard;
 use super::driver::Command;
 use super::sockets::LocalSocket;
 
@@ -31,25 +32,66 @@ pub(super) struct EndpointShared {
     /// Connections that an application has changed since the driver last looked.
     pub(super) changed: Mutex<Vec<Arc<ConnectionShared>>>,
     pub(super) driver: AtomicWaker,
-    pub(super) incoming: Mutex<VecDeque<Arc<ConnectionShared>>>,
+    /// Connections that clients made and the application has not taken yet.
+    pub(super) incoming: Mutex<VecDeque<Guard>>,
     pub(super) incoming_changed: Notify,
     /// Wakes those who wait until no connection is left.
     pub(super) idle_changed: Notify,
     /// Connections that are not forgotten yet.
     pub(super) alive: Mutex<usize>,
-    pub(super) stopped: AtomicBool,
+    stage: Mutex<Stage>,
     /// Every socket that ever was: paths that are gone had one, too.
     pub(super) sockets: Mutex<BTreeMap<SocketId, LocalSocket>>,
 }
 
+/// Where an endpoint is in its life; it never goes back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    #[default]
+    Open,
+    /// The application closed it: no connection is made or taken any more.
+    Closed,
+    /// Its last handle is gone: it ends with the last connection.
+    Orphaned,
+    /// Its driver is gone, for example with the runtime: nothing ever happens again.
+    Gone,
+}
+
 impl EndpointShared {
+    /// Asks something of the driver. If that is gone, nobody ever answers.
     pub(super) fn command(&self, command: Command) {
-        lock(&self.commands).push_back(command);
+        let mut commands = lock(&self.commands);
+        if self.stage() < Stage::Gone {
+            commands.push_back(command);
+            drop(commands);
+            self.driver.wake();
+        }
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        *lock(&self.stage)
+    }
+
+    /// Goes on to `stage`, unless it is further already, and tells those who wait.
+    pub(super) fn advance(&self, stage: Stage) {
+        {
+            let mut current = lock(&self.stage);
+            *current = stage.max(*current);
+        }
+        self.incoming_changed.notify_waiters();
         self.driver.wake();
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+    /// The driver is gone: whoever waits for anything of the endpoint's learns of it.
+    pub(super) fn on_driver_gone(&self) {
+        self.advance(Stage::Gone);
+        // From here on nobody adds to these any more.
+        drop(std::mem::take(&mut *lock(&self.commands)));
+        drop(std::mem::take(&mut *lock(&self.changed)));
+        let incoming = std::mem::take(&mut *lock(&self.incoming));
+        drop(incoming);
+        *lock(&self.alive) = 0;
+        self.idle_changed.notify_waiters();
     }
 }
 
@@ -131,14 +173,23 @@ impl ConnectionShared {
     /// The application changed something: the driver shall look.
     pub(super) fn wake_driver(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            lock(&self.endpoint.changed).push(Arc::clone(self));
-            self.endpoint.driver.wake();
+            let mut changed = lock(&self.endpoint.changed);
+            if self.endpoint.stage() < Stage::Gone {
+                changed.push(Arc::clone(self));
+                drop(changed);
+                self.endpoint.driver.wake();
+            }
         }
     }
 
     /// The driver is about to look.
     pub(super) fn on_dequeued(&self) {
         self.queued.store(false, Ordering::Release);
+    }
+
+    /// The driver is gone, and with it all that could still happen here.
+    pub(super) fn on_driver_gone(&self) {
+        self.on_closed(&mut self.lock(), CloseReason::EndpointGone);
     }
 
     /// Hands an event of the state machine to whoever waits for it.

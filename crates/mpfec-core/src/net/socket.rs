@@ -42,6 +42,8 @@ pub(crate) enum Sent {
     Blocked(usize),
     /// The system took none or not all of it, and will not: as good as lost on the way.
     Lost,
+    /// The same, since the datagrams are larger than the interface takes.
+    TooBig,
     /// The interface or address is gone: the socket is to be dropped.
     Gone,
 }
@@ -104,7 +106,8 @@ impl UdpSocket {
     /// number of datagrams; more may wait then.
     ///
     /// # Errors
-    /// The socket is of no more use. Errors about packets that were sent are skipped.
+    /// What the system says. Errors about packets that were sent are skipped, but for the last
+    /// of many in a row, so that others have their turn; no wake-up follows an error.
     pub(crate) fn poll_recv(
         &self,
         cx: &mut Context<'_>,
@@ -207,9 +210,10 @@ impl UdpSocket {
             tracing::debug!(local = %self.local, %error, "socket is of no more use");
             return Sent::Gone;
         }
-        if !is_too_big(error) {
-            tracing::debug!(local = %self.local, %error, "datagram not sent");
+        if is_too_big(error) {
+            return Sent::TooBig;
         }
+        tracing::debug!(local = %self.local, %error, "datagram not sent");
         Sent::Lost
     }
 }

@@ -173,11 +173,11 @@ async fn a_datagram_that_nobody_takes_leaves_the_socket_alive() {
 }
 
 #[tokio::test]
-async fn a_datagram_larger_than_any_is_lost() {
+async fn a_datagram_larger_than_any_is_too_big() {
     let socket = UdpSocket::bind(loopback("127.0.0.1"), None).unwrap();
     let bytes = vec![0; 65_520];
     let sent = send(&socket, &to(socket.local_addr(), bytes.len(), None), &bytes).await;
-    assert!(matches!(sent, Sent::Lost), "{sent:?}");
+    assert!(matches!(sent, Sent::TooBig), "{sent:?}");
 }
 
 #[tokio::test]

@@ -2,14 +2,21 @@
 //! are gone.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Sleep, sleep};
 
 use super::driver::bind_address;
 use super::interface::interfaces;
 use super::recv_buffers::RecvBuffers;
 use super::route::LocalAddress;
+use super::send_error::{is_about_a_packet, is_gone};
 use super::shared::{EndpointShared, lock};
 use super::socket::{Sent, UdpSocket};
 use crate::address::{Datagram, FourTuple, SocketId, Transmit};
@@ -41,6 +48,7 @@ struct Bound {
     is_ipv4: bool,
     /// What the system would not take yet.
     waiting: VecDeque<(Transmit, Vec<u8>)>,
+    pause: Pause,
 }
 
 impl Sockets {
@@ -56,7 +64,7 @@ impl Sockets {
         all
     }
 
-    fn add(&mut self, socket: UdpSocket, local: Option<LocalAddress>) -> SocketId {
+    pub(super) fn add(&mut self, socket: UdpSocket, local: Option<LocalAddress>) -> SocketId {
         let id = SocketId(self.next_id);
         self.next_id += 1;
         let is_ipv4 = socket.local_addr().is_ipv4();
@@ -71,6 +79,7 @@ impl Sockets {
             local,
             is_ipv4,
             waiting: VecDeque::new(),
+            pause: Pause::default(),
         });
         id
     }
@@ -105,16 +114,23 @@ impl Sockets {
             .as_ref()
     }
 
-    /// Drops the sockets of an interface, and tells which they were.
-    pub(super) fn remove_interface(&mut self, name: &str) -> Vec<SocketId> {
-        let of_interface = |bound: &Bound| matches!(&bound.local, Some(LocalAddress::Interface(local)) if local == name);
-        let gone = self
-            .bound
-            .iter()
-            .filter(|bound| of_interface(bound))
-            .map(|bound| bound.id)
-            .collect();
-        self.bound.retain(|bound| !of_interface(bound));
+    /// Drops the sockets of an interface, but for those whose address is among `kept` if that
+    /// is given, and tells which they were.
+    pub(super) fn remove_interface(
+        &mut self,
+        name: &str,
+        kept: Option<&[IpAddr]>,
+    ) -> Vec<SocketId> {
+        let is_kept = |bound: &Bound| {
+            let of_interface =
+                matches!(&bound.local, Some(LocalAddress::Interface(local)) if local == name);
+            let ip = bound.socket.local_addr().ip();
+            // Bound to none, it uses whichever there is.
+            !of_interface || kept.is_some_and(|kept| ip.is_unspecified() || kept.contains(&ip))
+        };
+        let gone = self.bound.iter().filter(|bound| !is_kept(bound));
+        let gone = gone.map(|bound| bound.id).collect();
+        self.bound.retain(is_kept);
         gone
     }
 
@@ -127,6 +143,9 @@ impl Sockets {
     ) -> Vec<SocketId> {
         let mut gone = Vec::new();
         for bound in &mut self.bound {
+            if !bound.pause.is_over(cx) {
+                continue;
+            }
             let id = bound.id;
             let result = bound.socket.poll_recv(cx, buffers, |datagram| {
                 let tuple = FourTuple {
@@ -143,21 +162,30 @@ impl Sockets {
                     },
                 ));
             });
-            if let Poll::Ready(Err(error)) = result {
-                tracing::debug!(%error, "socket failed");
-                gone.push(id);
+            match verdict(&result, bound.local.is_none(), bound.pause.failures) {
+                Verdict::GoOn => bound.pause.failures = 0,
+                Verdict::LookAgain => cx.waker().wake_by_ref(),
+                Verdict::Pause(time) => {
+                    if bound.pause.failures == 0 && time > SHORT_PAUSE {
+                        tracing::warn!(local = %bound.socket.local_addr(), ?result, "cannot receive now");
+                    }
+                    bound.pause.begin(time, cx);
+                }
+                Verdict::Drop => {
+                    tracing::debug!(local = %bound.socket.local_addr(), ?result, "socket failed");
+                    gone.push(id);
+                }
             }
         }
         if !gone.is_empty() {
-            self.bound
-                .retain(|bound| !gone.contains(&bound.id) || bound.local.is_none());
+            self.bound.retain(|bound| !gone.contains(&bound.id));
         }
         gone
     }
 
-    /// Sends, or keeps what the system does not take yet, up to a bound. Returns the socket
-    /// if it turns out to be gone.
-    pub(super) fn send(&mut self, transmit: &Transmit, contents: &[u8]) -> Option<SocketId> {
+    /// Sends, or keeps what the system does not take yet, up to a bound. Returns what stands in
+    /// the way if it is worth telling; a socket that is gone is dropped.
+    pub(super) fn send(&mut self, transmit: &Transmit, contents: &[u8]) -> Option<Trouble> {
         let index = self
             .bound
             .iter()
@@ -167,32 +195,60 @@ impl Sockets {
             bound.wait(transmit, contents);
             return None;
         }
-        match bound.socket.try_send(transmit, contents) {
-            Sent::All | Sent::Lost => None,
-            Sent::Blocked(sent) => {
-                bound.wait(transmit, contents.get(sent..).unwrap_or_default());
-                None
-            }
-            Sent::Gone if bound.local.is_none() => None,
-            Sent::Gone => Some(self.bound.remove(index).id),
+        let sent = bound.socket.try_send(transmit, contents);
+        if let Sent::Blocked(sent) = sent {
+            bound.wait(transmit, contents.get(sent..).unwrap_or_default());
         }
+        let trouble = bound.trouble(&sent, transmit)?;
+        if matches!(trouble, Trouble::Gone(_)) {
+            self.bound.remove(index);
+        }
+        Some(trouble)
     }
 
     /// Sends what had to wait, as far as the system takes it now.
-    pub(super) fn poll_pending(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn poll_pending(&mut self, cx: &mut Context<'_>) -> Vec<Trouble> {
+        let mut troubles = Vec::new();
         for bound in &mut self.bound {
             while let Some((transmit, contents)) = bound.waiting.pop_front() {
                 if !matches!(bound.socket.poll_writable(cx), Poll::Ready(Ok(()))) {
                     bound.waiting.push_front((transmit, contents));
                     break;
                 }
-                if let Sent::Blocked(sent) = bound.socket.try_send(&transmit, &contents) {
+                let sent = bound.socket.try_send(&transmit, &contents);
+                if let Sent::Blocked(sent) = sent {
                     let rest = contents.get(sent..).unwrap_or_default().to_vec();
                     bound.waiting.push_front((transmit, rest));
                 }
+                if let Some(trouble) = bound.trouble(&sent, &transmit) {
+                    if matches!(trouble, Trouble::Gone(_)) {
+                        bound.waiting.clear();
+                    }
+                    troubles.push(trouble);
+                }
             }
         }
+        for trouble in &troubles {
+            if let Trouble::Gone(gone) = trouble {
+                self.bound.retain(|bound| bound.id != *gone);
+            }
+        }
+        troubles
     }
+}
+
+/// Why a transmission did not leave, and never will.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The interface takes no datagrams of this size.
+    TooBig {
+        /// Where from and where to.
+        tuple: FourTuple,
+        /// Bytes of UDP payload.
+        size: usize,
+    },
+    /// The socket is gone with its interface or address.
+    Gone(SocketId),
 }
 
 impl Bound {
@@ -200,6 +256,71 @@ impl Bound {
     fn wait(&mut self, transmit: &Transmit, contents: &[u8]) {
         if self.waiting.len() < MAX_WAITING {
             self.waiting.push_back((*transmit, contents.to_vec()));
+        }
+    }
+
+    fn trouble(&self, sent: &Sent, transmit: &Transmit) -> Option<Trouble> {
+        match sent {
+            Sent::TooBig => Some(Trouble::TooBig {
+                tuple: transmit.tuple,
+                size: transmit.segment_size.unwrap_or(transmit.size),
+            }),
+            // An address that a server listens on may come back.
+            Sent::Gone => self.local.as_ref().map(|_| Trouble::Gone(self.id)),
+            Sent::All | Sent::Blocked(_) | Sent::Lost => None,
+        }
+    }
+}
+
+/// Leaves a socket alone for a while after it failed to receive.
+#[derive(Debug, Default)]
+struct Pause {
+    /// In a row.
+    failures: u32,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pause {
+    fn begin(&mut self, time: Duration, cx: &mut Context<'_>) {
+        self.failures = self.failures.saturating_add(1);
+        self.sleep = Some(Box::pin(sleep(time)));
+        if self.is_over(cx) {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Whether there is none; else the task is woken at its end.
+    fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(sleep) = &mut self.sleep
+            && sleep.as_mut().poll(cx).is_ready()
+        {
+            self.sleep = None;
+        }
+        self.sleep.is_none()
+    }
+}
+
+/// What to do with a socket after it was asked for datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    GoOn,
+    /// What arrived was nothing, but something may follow: the system will not wake us for it.
+    LookAgain,
+    /// An error that may pass, and must not keep the task busy until it does.
+    Pause(Duration),
+    /// It is gone, as its interface or address is.
+    Drop,
+}
+
+fn verdict(result: &Poll<io::Result<usize>>, is_listener: bool, failures: u32) -> Verdict {
+    match result {
+        Poll::Pending | Poll::Ready(Ok(1..)) => Verdict::GoOn,
+        Poll::Ready(Ok(0)) => Verdict::LookAgain,
+        Poll::Ready(Err(error)) if is_about_a_packet(error) => Verdict::Pause(SHORT_PAUSE),
+        // A server's address may come back, and others wait for it to.
+        Poll::Ready(Err(error)) if is_gone(error) && !is_listener => Verdict::Drop,
+        Poll::Ready(Err(_)) => {
+            Verdict::Pause((FIRST_PAUSE * (1 << failures.min(10))).min(LONGEST_PAUSE))
         }
     }
 }
@@ -228,3 +349,12 @@ fn bind(local: &LocalAddress, remote: SocketAddr) -> Option<UdpSocket> {
 
 /// Batches that wait for one socket.
 const MAX_WAITING: usize = 16;
+/// After many errors about packets in a row.
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+/// After an error of the socket's, doubling with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+#[path = "sockets_tests.rs"]
+mod tests;

@@ -49,6 +49,26 @@ pub enum ReadError {
     ConnectionLost(CloseReason),
 }
 
+/// Why a buffer could not be filled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadExactError {
+    /// The stream ended after so many bytes.
+    #[error("the stream ended after {0} bytes")]
+    FinishedEarly(usize),
+    /// The stream could not be read.
+    #[error(transparent)]
+    ReadError(#[from] ReadError),
+}
+
+impl From<ReadExactError> for io::Error {
+    fn from(error: ReadExactError) -> Self {
+        match error {
+            ReadExactError::FinishedEarly(_) => Self::new(io::ErrorKind::UnexpectedEof, error),
+            ReadExactError::ReadError(error) => error.into(),
+        }
+    }
+}
+
 impl From<WriteError> for io::Error {
     fn from(error: WriteError) -> Self {
         let kind = match error {
@@ -77,7 +97,18 @@ impl From<ReadError> for io::Error {
 pub struct SendStream {
     guard: Arc<Guard>,
     id: StreamId,
-    ended: bool,
+    end: SendEnd,
+}
+
+/// How far a writer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SendEnd {
+    /// It may write.
+    Open,
+    /// It has said that this was all.
+    Finished,
+    /// It has taken back what it wrote.
+    Reset,
 }
 
 impl SendStream {
@@ -86,7 +117,7 @@ impl SendStream {
         Self {
             guard,
             id,
-            ended: false,
+            end: SendEnd::Open,
         }
     }
 
@@ -121,7 +152,9 @@ impl SendStream {
     /// # Errors
     /// If the peer stopped reading, or the stream was ended before.
     pub fn finish(&mut self) -> Result<(), WriteError> {
-        self.ended = true;
+        if self.end == SendEnd::Open {
+            self.end = SendEnd::Finished;
+        }
         let shared = &self.guard.0;
         let mut state = shared.lock();
         let result = state.connection.finish(self.id);
@@ -134,7 +167,8 @@ impl SendStream {
     /// Waits until the peer's application has read everything up to the end.
     ///
     /// # Errors
-    /// If the peer stopped reading, or the connection was lost before.
+    /// If the peer stopped reading, the connection was lost before, or the stream was
+    /// [reset](Self::reset): then [`WriteError::Finished`].
     pub async fn delivered(&mut self) -> Result<(), WriteError> {
         let shared = &self.guard.0;
         wait(&shared.notify.stream_end, || {
@@ -144,6 +178,8 @@ impl SendStream {
             match (stream.delivered, stream.stopped) {
                 (true, _) => Some(Ok(())),
                 (_, Some(code)) => Some(Err(WriteError::Stopped(code))),
+                // Nothing more is heard of it.
+                _ if self.end == SendEnd::Reset => Some(Err(WriteError::Finished)),
                 _ => closed.map(|reason| Err(WriteError::ConnectionLost(reason))),
             }
         })
@@ -152,12 +188,13 @@ impl SendStream {
 
     /// Abandons the stream; the peer's reader sees `code`.
     pub fn reset(&mut self, code: u64) {
-        self.ended = true;
+        self.end = SendEnd::Reset;
         self.guard.0.lock().connection.reset(self.id, code);
         self.guard.0.wake_driver();
     }
 
-    /// Waits until the peer stops reading, or has read everything: then `None`.
+    /// Waits until the peer stops reading, or has read everything: then `None`, as after a
+    /// reset.
     ///
     /// # Errors
     /// If the connection is lost before.
@@ -185,7 +222,11 @@ impl SendStream {
     ) -> Poll<Result<usize, WriteError>> {
         let shared = &self.guard.0;
         let mut state = shared.lock();
-        match state.connection.write(self.id, data) {
+        let result = match state.closed {
+            Some(_) => Err(StreamWriteError::Closed),
+            None => state.connection.write(self.id, data),
+        };
+        match result {
             Ok(written) => {
                 drop(state);
                 shared.wake_driver();
@@ -225,7 +266,7 @@ impl AsyncWrite for SendStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.ended {
+        if self.end != SendEnd::Open {
             return Poll::Ready(Ok(()));
         }
         Poll::Ready(self.finish().map_err(Into::into))
@@ -234,7 +275,7 @@ impl AsyncWrite for SendStream {
 
 impl Drop for SendStream {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.end == SendEnd::Open {
             // It may have been stopped by the peer; then there is nothing left to finish.
             let _ = self.finish();
         }
@@ -288,6 +329,21 @@ impl RecvStream {
             target.copy_from_slice(&chunk);
         }
         Ok(Some(chunk.len()))
+    }
+
+    /// Fills `buf`.
+    ///
+    /// # Errors
+    /// If the stream ends before, or cannot be read; what was read until then is in `buf`.
+    pub async fn read_exact(&mut self, buf: &mut [u8]) -> Result<(), ReadExactError> {
+        let mut filled = 0;
+        while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.read(rest).await? {
+                Some(read) => filled += read,
+                None => return Err(ReadExactError::FinishedEarly(filled)),
+            }
+        }
+        Ok(())
     }
 
     /// Reads up to the end, if that comes within `limit` bytes.

@@ -115,6 +115,28 @@ impl MtuDiscovery {
         self.large_silent = (self.large_silent + large).min(MOST_AT_ONCE);
     }
 
+    /// This host would not send a datagram of `size` bytes, since its interface takes none so
+    /// large: the search goes on below. Returns whether packets must be smaller from now on.
+    pub(crate) fn on_too_big(&mut self, size: u16, now: Instant) -> bool {
+        if size <= MIN_MTU {
+            return false;
+        }
+        self.ceiling = self.ceiling.min(size);
+        self.attempts = 0;
+        self.next_search = None;
+        if self.in_flight.is_some_and(|probe| probe >= size) {
+            self.in_flight = None;
+        }
+        let fell = self.current >= size;
+        if fell {
+            self.current = MIN_MTU;
+            self.large_lost = 0;
+            self.large_silent = 0;
+        }
+        self.finish_search(now);
+        fell
+    }
+
     fn count(&mut self, lost: u32, now: Instant) -> bool {
         if self.current == MIN_MTU {
             return false;
@@ -207,6 +229,30 @@ mod tests {
                 "{found} of {carries}"
             );
         }
+    }
+
+    #[test]
+    fn an_interface_that_takes_less_is_found_without_waiting_for_losses() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        while let Some(size) = mtu.probe_due(now) {
+            mtu.on_probe_sent(size);
+            if size <= 1400 {
+                mtu.on_probe_acked(size, now);
+            } else {
+                assert!(!mtu.on_too_big(size, now), "data fit all the time");
+            }
+        }
+        assert!((1380..=1400).contains(&mtu.current()), "{}", mtu.current());
+
+        // Now it takes even less, and data do not fit.
+        assert!(mtu.on_too_big(mtu.current(), now));
+        assert_eq!(mtu.current(), MIN_MTU);
+        assert!(mtu.probe_due(now).is_some_and(|size| size < 1400));
+        // What left before that is refused, too, and tells nothing new.
+        assert!(!mtu.on_too_big(1472, now));
+        assert!(!mtu.on_too_big(MIN_MTU, now), "every path must carry it");
+        assert!(mtu.probe_due(now).is_some_and(|size| size < 1400));
     }
 
     #[test]

@@ -238,6 +238,25 @@ fn a_path_of_small_packets_works_beside_one_of_large_ones() {
 }
 
 #[test]
+fn an_interface_that_takes_less_than_before_is_believed_at_once() {
+    let mut net = two_paths().connect();
+    net.send(mib(10));
+    net.run_for(secs(1));
+    let (now, before) = (net.now(), net.path_stats("lte"));
+    assert!(before.mtu > 1400);
+    net.at(ms(0), "lte", Direction::Both, Change::Mtu(1300));
+    net.with_client(|_, connection| {
+        connection.datagram_too_big(now, &before.tuple, before.mtu.into());
+    });
+    assert_eq!(net.path_stats("lte").mtu, 1200);
+    assert_eq!(net.path_stats("wifi").mtu, before.mtu);
+    net.deliver(secs(10));
+    let after = net.path_stats("lte").mtu;
+    assert!((1230..=1272).contains(&after), "{after}");
+    net.check_bytes();
+}
+
+#[test]
 fn a_path_whose_packets_must_become_smaller_goes_on() {
     for path in ["wifi", "lte"] {
         let mut net = two_paths().connect();

@@ -1,0 +1,117 @@
+//! Paths over interfaces that come and go.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::Driver;
+use crate::address::{FourTuple, SocketId};
+use crate::connection::Connection;
+use crate::endpoint::ConnectionHandle;
+use crate::net::clock;
+use crate::net::interface::Interface;
+use crate::net::route::{LocalAddress, over_interface};
+use crate::net::watch::InterfaceChange;
+
+impl Driver {
+    /// Opens a path from `local` to the first of `remotes` that it can reach.
+    pub(super) fn open_path(
+        &mut self,
+        handle: ConnectionHandle,
+        local: &LocalAddress,
+        remotes: &[SocketAddr],
+    ) {
+        let tuples: Vec<FourTuple> = remotes
+            .iter()
+            .filter_map(|remote| self.sockets.tuple(local, *remote))
+            .collect();
+        let Some(entry) = self.connections.get_mut(&handle) else {
+            return;
+        };
+        let result = match tuples.split_first() {
+            Some((first, others)) => {
+                entry
+                    .shared
+                    .lock()
+                    .connection
+                    .open_path_among(clock::now(), *first, others)
+            }
+            None => return,
+        };
+        if let Err(error) = result {
+            tracing::debug!(%local, %error, "no path opened");
+            if entry.follow.is_some() && error.is_temporary() {
+                entry
+                    .retry
+                    .push((clock::now() + RETRY_AFTER, local.clone()));
+            }
+        }
+        self.mark(handle);
+    }
+
+    pub(super) fn on_interface(&mut self, change: &InterfaceChange) {
+        match change {
+            InterfaceChange::Vanished(interface) => self.drop_sockets(interface, false),
+            InterfaceChange::Appeared(interface) => self.interface_came(interface),
+            InterfaceChange::Changed { before, after } => {
+                if before.addresses != after.addresses {
+                    self.drop_sockets(after, true);
+                    self.interface_came(after);
+                }
+            }
+        }
+    }
+
+    /// Drops the sockets of an interface that has gone, or those of addresses that it no longer
+    /// has: what works goes on.
+    fn drop_sockets(&mut self, interface: &Interface, is_there: bool) {
+        let addresses = is_there.then_some(interface.addresses.as_slice());
+        for socket in self.sockets.remove_interface(&interface.name, addresses) {
+            self.socket_gone(socket);
+        }
+    }
+
+    /// Opens a path over the interface for those connections that have none.
+    fn interface_came(&mut self, interface: &Interface) {
+        let local = LocalAddress::Interface(interface.name.clone());
+        let sockets = &self.sockets;
+        let following: Vec<(ConnectionHandle, Vec<SocketAddr>)> = self
+            .connections
+            .iter()
+            .filter_map(|(handle, entry)| Some((*handle, entry, entry.follow.clone()?)))
+            .filter(|(_, entry, _)| {
+                let state = entry.shared.lock();
+                let mut tuples = tuples(&state.connection).into_iter();
+                !tuples.any(|tuple| sockets.local(tuple.socket) == Some(&local))
+            })
+            .map(|(handle, _, remotes)| (handle, remotes))
+            .collect();
+        for (handle, remotes) in following {
+            let routes = over_interface(interface, &remotes);
+            let remotes: Vec<SocketAddr> = routes.iter().map(|route| route.remote).collect();
+            self.open_path(handle, &local, &remotes);
+        }
+    }
+
+    /// An interface may have been up before there was a way to the peer.
+    pub(super) fn retry_later(&mut self, handle: ConnectionHandle, socket: SocketId) {
+        let local = self.sockets.local(socket).cloned();
+        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local)
+            && entry.follow.is_some()
+        {
+            entry.retry.push((clock::now() + RETRY_AFTER, local));
+        }
+    }
+}
+
+/// Where the connection is tried, or its open paths.
+fn tuples(connection: &Connection) -> Vec<FourTuple> {
+    if connection.is_handshaking() {
+        connection.tuples()
+    } else {
+        let paths = connection.stats().paths;
+        paths.into_iter().map(|path| path.tuple).collect()
+    }
+}
+
+/// How long after a path could not be opened that is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(5);

@@ -1,0 +1,176 @@
+//! The driver without a network: connections that pile up, interfaces that change, panics.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+use crate::address::FourTuple;
+use crate::connection::CloseReason;
+use crate::crypto::{ClientTls, ServerTls};
+use crate::net::interface::Interface;
+use crate::net::interface_kind::InterfaceKind;
+
+const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
+
+fn driver(server: Option<ServerConfig>) -> Driver {
+    Driver::new(server, Vec::new(), Arc::default())
+}
+
+/// A server's and a client's configuration that fit.
+fn configs() -> (ServerConfig, ClientConfig) {
+    let tls = ServerTls::self_signed(&mut Rng::seeded(1));
+    let client = ClientConfig::new(ClientTls::pinned(tls.fingerprint()));
+    (ServerConfig::new(tls), client)
+}
+
+/// A connection over the loopback interface to where nobody is, which follows interfaces.
+fn connect(driver: &mut Driver, config: &ClientConfig) -> Guard {
+    let local = LocalAddress::Interface("lo".to_owned());
+    let socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), Some("lo")).unwrap();
+    driver.sockets.add(socket, Some(local.clone()));
+    let route = Route {
+        local,
+        remote: REMOTE,
+        group: 0,
+    };
+    let connected = driver.connect(config, &[route], Some(vec![REMOTE]));
+    connected.unwrap()
+}
+
+/// A client's first datagram.
+fn initial(config: &ClientConfig) -> Datagram {
+    let tuple = FourTuple {
+        socket: SocketId(0),
+        local_ip: None,
+        remote: REMOTE,
+    };
+    let mut endpoint = Endpoint::new(clock::now(), None, Rng::system());
+    let started = endpoint.connect(clock::now(), config, vec![(tuple, 0)]);
+    let mut data = Vec::new();
+    let (_, mut connection) = started.unwrap();
+    connection.poll_transmit(clock::now(), 1, &mut data);
+    Datagram {
+        tuple,
+        ecn: None,
+        data: data[..].into(),
+    }
+}
+
+fn lo(addresses: &[IpAddr]) -> Interface {
+    Interface {
+        name: "lo".to_owned(),
+        friendly_name: None,
+        index: 1,
+        kind: InterfaceKind::Ethernet,
+        addresses: addresses.to_vec(),
+        mtu: Some(1500),
+        has_gateway: true,
+        why_not: None,
+    }
+}
+
+#[tokio::test]
+async fn clients_are_refused_while_as_many_wait_as_may_and_taken_again_afterwards() {
+    let (server, client) = configs();
+    let mut driver = driver(Some(server));
+    let answer = |driver: &mut Driver| {
+        let mut response = Vec::new();
+        let datagram = initial(&client);
+        driver
+            .endpoint
+            .handle_datagram(clock::now(), datagram, &mut response)
+    };
+    let Routed::New(handle, connection, _) = answer(&mut driver) else {
+        panic!("the first client is not taken");
+    };
+    let guard = driver.add(handle, *connection, None);
+    for _ in 0..incoming::MAX_WAITING {
+        driver.let_wait(Guard(Arc::clone(&guard.0)));
+    }
+    assert!(matches!(answer(&mut driver), Routed::Response(_)));
+
+    let taken = lock(&driver.shared.incoming).pop_front();
+    driver.adjust_door();
+    assert!(matches!(answer(&mut driver), Routed::New(..)));
+    drop(taken);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_over_waits_no_more_to_be_taken() {
+    let (server, client) = configs();
+    let mut driver = driver(Some(server));
+    let routed = driver
+        .endpoint
+        .handle_datagram(clock::now(), initial(&client), &mut Vec::new());
+    let Routed::New(handle, connection, _) = routed else {
+        panic!("{routed:?}");
+    };
+    let guard = driver.add(handle, *connection, None);
+    let shared = Arc::clone(&guard.0);
+    driver.let_wait(guard);
+    shared.lock().connection.close(clock::now(), 0, "");
+    let over = clock::now() + Duration::from_secs(10);
+    shared.lock().connection.handle_timeout(over);
+    driver.hand_over(handle, &shared);
+    assert!(lock(&driver.shared.incoming).is_empty());
+    assert!(driver.connections.is_empty());
+    assert_eq!(*lock(&driver.shared.alive), 0);
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_path_outlives_a_change_of_other_addresses() {
+    let (_, client) = configs();
+    let mut driver = driver(None);
+    let guard = connect(&mut driver, &client);
+    let tuples = || guard.0.lock().connection.tuples();
+    let before = tuples();
+    let own: IpAddr = Ipv4Addr::LOCALHOST.into();
+    let other: IpAddr = [198, 18, 0, 1].into();
+    for (had, has) in [
+        (&[own][..], &[own, other][..]),
+        (&[own, other], &[other, own]),
+        (&[own, other], &[own]),
+    ] {
+        driver.on_interface(&InterfaceChange::Changed {
+            before: lo(had),
+            after: lo(has),
+        });
+        assert_eq!(tuples(), before);
+        assert!(driver.sockets.local(before[0].socket).is_some());
+    }
+
+    driver.on_interface(&InterfaceChange::Changed {
+        before: lo(&[own]),
+        after: lo(&[other]),
+    });
+    assert_eq!(driver.sockets.local(before[0].socket), None);
+    assert!(tuples().is_empty());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn whoever_waits_learns_that_the_driver_panicked() {
+    let (_, client) = configs();
+    let mut driver = driver(None);
+    let shared = Arc::clone(&driver.shared);
+    let guard = connect(&mut driver, &client);
+    let (reply, answer) = oneshot::channel();
+    shared.command(Command::Connect {
+        config: Box::new(client),
+        routes: Vec::new(),
+        follow: None,
+        reply,
+    });
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        let _held = lock(&driver.shared.alive);
+        panic!("as a bug would");
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(guard.0.lock().closed, Some(CloseReason::EndpointGone));
+    assert!(answer.await.is_err());
+    assert_eq!(*lock(&shared.alive), 0);
+    // Nobody is there any more to look at it.
+    guard.0.wake_driver();
+    shared.command(Command::RefuseNew);
+    assert!(lock(&shared.commands).is_empty() && lock(&shared.changed).is_empty());
+}
