@@ -217,6 +217,30 @@ async fn a_socket_whose_interface_or_address_is_gone_says_so() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
+async fn a_batch_of_datagrams_too_big_for_the_interface_says_so() {
+    let Some(link) = crate::net::test_link::TestLink::new('m') else {
+        return;
+    };
+    link.set_mtu(1300);
+    link.up("198.18.77");
+    let socket = UdpSocket::bind("198.18.77.1:0".parse().unwrap(), Some(&link.name)).unwrap();
+    let peer = "198.18.77.2:9".parse().unwrap();
+    for (segment, fits) in [(1272, true), (1273, false), (1472, false), (1272, true)] {
+        for segments in [1, 5] {
+            let bytes = vec![0; segment * segments];
+            let batch = to(peer, bytes.len(), (segments > 1).then_some(segment));
+            let sent = send(&socket, &batch, &bytes).await;
+            let as_expected = match fits {
+                true => matches!(sent, Sent::All),
+                false => matches!(sent, Sent::TooBig),
+            };
+            assert!(as_expected, "{segments} of {segment}: {sent:?}");
+        }
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
 async fn a_socket_bound_to_an_interface_that_is_down_does_not_send_by_another() {
     let Some(link) = crate::net::test_link::TestLink::new('d') else {
         return;

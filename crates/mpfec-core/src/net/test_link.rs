@@ -44,6 +44,10 @@ impl TestLink {
         assert!(ip(&static_entry));
     }
 
+    pub(super) fn set_mtu(&self, mtu: u16) {
+        assert!(ip(&["link", "set", &self.name, "mtu", &mtu.to_string()]));
+    }
+
     pub(super) fn down(&self) {
         assert!(ip(&["link", "set", &self.name, "down"]));
     }
