@@ -107,6 +107,28 @@ async fn a_connection_that_nobody_takes_is_closed_with_the_endpoint() {
     within(server.endpoint.wait_idle()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_an_endpoint_is_closed_is_told_even_if_its_connections_are_dropped_at_once() {
+    for _ in 0..20 {
+        let server = Server::start();
+        let client = Endpoint::client().unwrap();
+        let (connection, accepted) = server.pair(&client).await;
+        let endpoint = server.endpoint.clone();
+        let serving = tokio::spawn(async move {
+            assert!(endpoint.accept().await.is_none());
+            drop(accepted);
+        });
+        tokio::task::yield_now().await;
+        server.endpoint.close(7, "enough");
+        within(serving).await.unwrap();
+        let told = CloseReason::ApplicationClosed {
+            code: 7,
+            reason: "enough".to_owned(),
+        };
+        assert_eq!(within(connection.closed()).await, told);
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_is_dropped_takes_nobody_else() {
     let Server { endpoint, client } = Server::start();

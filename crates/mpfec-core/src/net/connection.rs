@@ -124,12 +124,7 @@ pub(super) struct Guard(pub(super) Arc<ConnectionShared>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        if state.closed.is_none() {
-            state.connection.close(clock::now(), 0, "");
-            drop(state);
-            self.0.wake_driver();
-        }
+        self.0.close(0, "");
     }
 }
 
@@ -274,12 +269,7 @@ impl Connection {
     /// Closes the connection at once; what is not delivered is lost. Wait for
     /// `Endpoint::wait_idle` before the process ends, so that the peer hears of it.
     pub fn close(&self, code: u64, reason: &str) {
-        self.guard
-            .0
-            .lock()
-            .connection
-            .close(clock::now(), code, reason);
-        self.guard.0.wake_driver();
+        self.guard.0.close(code, reason);
     }
 
     /// Waits until the connection is closed, and tells why.

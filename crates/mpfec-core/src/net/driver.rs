@@ -143,16 +143,8 @@ impl Driver {
             Command::RefuseNew => self.shut_door(),
             Command::Close { code, reason } => {
                 self.shut_door();
-                let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
-                for handle in handles {
-                    if let Some(entry) = self.connections.get(&handle) {
-                        entry
-                            .shared
-                            .lock()
-                            .connection
-                            .close(clock::now(), code, &reason);
-                    }
-                    self.mark(handle);
+                for entry in self.connections.values() {
+                    entry.shared.close(code, &reason);
                 }
                 self.forget_waiting();
             }
@@ -195,6 +187,7 @@ impl Driver {
             retry: Vec::new(),
         };
         self.connections.insert(handle, entry);
+        lock(&self.shared.connections).insert(handle, Arc::clone(&shared));
         self.mark(handle);
         Guard(shared)
     }
@@ -390,7 +383,7 @@ impl Driver {
         if drained {
             self.connections.remove(&handle);
             self.forget_drained(handle);
-            *lock(&self.shared.alive) -= 1;
+            lock(&self.shared.connections).remove(&handle);
             self.shared.idle_changed.notify_waiters();
         }
     }
@@ -447,9 +440,6 @@ impl Future for Driver {
 impl Drop for Driver {
     /// Also when the runtime goes away, or after a panic: nobody shall wait for ever.
     fn drop(&mut self) {
-        for entry in self.connections.values() {
-            entry.shared.on_driver_gone();
-        }
         self.shared.on_driver_gone();
     }
 }

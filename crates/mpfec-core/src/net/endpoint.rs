@@ -133,18 +133,14 @@ impl Endpoint {
     /// Closes all connections; no more are made or taken. Use [`wait_idle`](Self::wait_idle)
     /// to let the peers hear of it.
     pub fn close(&self, code: u64, reason: &str) {
-        self.inner.shared.advance(Stage::Closed);
-        self.inner.shared.command(Command::Close {
-            code,
-            reason: reason.to_owned(),
-        });
+        self.inner.shared.close(code, reason);
     }
 
     /// Waits until all connections are closed and their last packets have left.
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
         wait(&shared.idle_changed, || {
-            (*lock(&shared.alive) == 0).then_some(())
+            lock(&shared.connections).is_empty().then_some(())
         })
         .await;
     }

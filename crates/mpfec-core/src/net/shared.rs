@@ -15,6 +15,7 @@ use crate::endpoint::ConnectionHandle;
 use crate::id::{Dir, StreamId};
 use crate::stream::StreamEvent;
 
+use super::clock;
 use super::connection::Guard;
 use super::driver::Command;
 use super::sockets::LocalSocket;
@@ -37,8 +38,8 @@ pub(super) struct EndpointShared {
     pub(super) incoming_changed: Notify,
     /// Wakes those who wait until no connection is left.
     pub(super) idle_changed: Notify,
-    /// Connections that are not forgotten yet.
-    pub(super) alive: Mutex<usize>,
+    /// Those that are not forgotten yet.
+    pub(super) connections: Mutex<BTreeMap<ConnectionHandle, Arc<ConnectionShared>>>,
     stage: Mutex<Stage>,
     /// Every socket that ever was: paths that are gone had one, too.
     pub(super) sockets: Mutex<BTreeMap<SocketId, LocalSocket>>,
@@ -82,15 +83,31 @@ impl EndpointShared {
         self.driver.wake();
     }
 
+    /// Closes all connections and the endpoint. The application may drop what it holds as soon
+    /// as it hears of that: the connections must know why before.
+    pub(super) fn close(&self, code: u64, reason: &str) {
+        let connections: Vec<_> = lock(&self.connections).values().cloned().collect();
+        for connection in connections {
+            connection.close(code, reason);
+        }
+        self.advance(Stage::Closed);
+        // The driver may have taken on others meanwhile.
+        let reason = reason.to_owned();
+        self.command(Command::Close { code, reason });
+    }
+
     /// The driver is gone: whoever waits for anything of the endpoint's learns of it.
     pub(super) fn on_driver_gone(&self) {
         self.advance(Stage::Gone);
         // From here on nobody adds to these any more.
-        drop(std::mem::take(&mut *lock(&self.commands)));
-        drop(std::mem::take(&mut *lock(&self.changed)));
+        let connections = std::mem::take(&mut *lock(&self.connections));
+        for connection in connections.values() {
+            connection.on_driver_gone();
+        }
         let incoming = std::mem::take(&mut *lock(&self.incoming));
         drop(incoming);
-        *lock(&self.alive) = 0;
+        drop(std::mem::take(&mut *lock(&self.commands)));
+        drop(std::mem::take(&mut *lock(&self.changed)));
         self.idle_changed.notify_waiters();
     }
 }
@@ -149,7 +166,6 @@ impl ConnectionShared {
         connection: Connection,
         endpoint: Arc<EndpointShared>,
     ) -> Self {
-        *lock(&endpoint.alive) += 1;
         Self {
             handle,
             state: Mutex::new(ConnectionState {
@@ -168,6 +184,16 @@ impl ConnectionShared {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         lock(&self.state)
+    }
+
+    /// Closes it, unless it is closed.
+    pub(super) fn close(self: &Arc<Self>, code: u64, reason: &str) {
+        let mut state = self.lock();
+        if state.closed.is_none() {
+            state.connection.close(clock::now(), code, reason);
+            drop(state);
+            self.wake_driver();
+        }
     }
 
     /// The application changed something: the driver shall look.
