@@ -180,3 +180,39 @@ fn a_block_of_which_one_symbol_is_missing_waits_in_its_bytes_and_little_more() {
         (4_usize << 20).div_ceil(64 * 1100)
     );
 }
+
+#[test]
+fn ten_thousand_gaps_in_a_stream_cost_what_their_blocks_cost() {
+    let config = TransportConfig {
+        stream_window: 64 << 20,
+        connection_window: 64 << 20,
+        send_buffer: 64 << 20,
+        ..config(CodecKind::RaptorQ)
+    };
+    let mut net = Net::new(&config, Faults::default(), 1);
+    let id = net.client.open(Dir::Uni).unwrap();
+    let total = 26_000_000;
+    assert_eq!(net.client.write(id, &vec![7; total]), Ok(total));
+    net.client.finish(id).unwrap();
+    let frames = drain(&mut net.client);
+    let (even, odd): (Vec<_>, Vec<_>) = frames
+        .into_iter()
+        .filter(|frame| matches!(frame, Frame::Symbol(_)))
+        .enumerate()
+        .partition(|(index, _)| index % 2 == 0);
+    assert!(odd.len() > 10_000, "{} gaps", odd.len());
+    let blocks = (even.len() + odd.len()).div_ceil(config.max_block_symbols.into());
+    for (_, frame) in even {
+        net.server.on_frame(now(), frame).unwrap();
+    }
+    assert!(net.server.receiving.pending_blocks <= blocks + 1);
+    let mut read = 0;
+    for (_, frame) in odd {
+        net.server.on_frame(now(), frame).unwrap();
+        while let Ok(Some(chunk)) = net.server.read(id, usize::MAX) {
+            assert!(chunk.iter().all(|byte| *byte == 7));
+            read += chunk.len();
+        }
+    }
+    assert_eq!((read, net.server.receiving.pending_blocks), (total, 0));
+}
