@@ -7,34 +7,42 @@ use crate::crypto::{ClientTls, ResetKey, ServerTls};
 use crate::endpoint::Secret;
 use crate::profile::Profile;
 
-/// How connections behave. The defaults suit bulk transfer over links of up to
+/// How connections behave. Values out of their range are moved into it when a connection
+/// starts ([`validated`](Self::validated)). The defaults suit bulk transfer over links of up to
 /// 100 Mbit/s at 200 ms each and need no tuning; everything else is for experts.
 #[derive(Debug, Clone)]
 pub struct TransportConfig {
     /// Codec, scheduler and congestion controller.
     pub profile: Profile,
+    /// A handshake that takes longer fails; on a server, the proof that the client holds the
+    /// secret counts as part of it. 20 s if not set; from 100 ms to a year.
+    pub handshake_timeout: Duration,
     /// A connection on which nothing arrives for this long is lost. The smaller of both
-    /// ends' values counts. Zero: never; at most a year.
+    /// ends' values counts. 30 s if not set. Zero: never; at most a year.
     pub idle_timeout: Duration,
     /// A path on which nothing was sent for this long is asked for an answer, so that the
-    /// connection stays open and NATs on the way keep its addresses. Zero: never; at most a
-    /// year.
+    /// connection stays open and NATs on the way keep its addresses. Zero, which is the
+    /// default: never; at most a year.
     pub keep_alive: Duration,
-    /// Bytes of one stream that the peer may send beyond what the application has read.
+    /// Bytes of one stream that the peer may send beyond what the application has read: 8 MiB
+    /// if not set; 16 KiB to 4 GiB.
     pub stream_window: u64,
-    /// The same for all streams together.
+    /// The same for all streams together: 12 MiB if not set; from `stream_window` to 4 GiB.
     pub connection_window: u64,
-    /// Bytes that writers may be ahead of what the peer has received, per connection.
+    /// Bytes that writers may be ahead of what the peer has received, per connection: 8 MiB if
+    /// not set; 16 KiB to 4 GiB.
     pub send_buffer: u64,
-    /// Bidirectional streams that the peer may have open at once.
+    /// Bidirectional streams that the peer may have open at once: 100 if not set; at most 2^20.
     pub max_streams_bidi: u64,
-    /// Unidirectional streams that the peer may have open at once.
+    /// Unidirectional streams that the peer may have open at once: 100 if not set; at most
+    /// 2^20.
     pub max_streams_uni: u64,
-    /// Source symbols in a block at most (K_max), from 1 to 1024.
+    /// Source symbols in a block at most (K_max): 64 if not set; 1 to 1024.
     pub max_block_symbols: u16,
-    /// Largest UDP payload to look for on a path, from 1200 bytes.
+    /// Largest UDP payload to look for on a path: 1472 bytes if not set; 1200 to 9000.
     pub max_mtu: u16,
-    /// Bytes of datagrams (unreliable messages) that may wait in each direction.
+    /// Bytes of datagrams (unreliable messages) that may wait in each direction: 1 MiB if not
+    /// set; at most 1 GiB.
     pub datagram_buffer: usize,
 }
 
@@ -42,6 +50,7 @@ impl Default for TransportConfig {
     fn default() -> Self {
         Self {
             profile: Profile::AUTO,
+            handshake_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::ZERO,
             stream_window: 8 << 20,
@@ -60,6 +69,9 @@ impl TransportConfig {
     /// The same with every value moved into its range.
     #[must_use]
     pub fn validated(mut self) -> Self {
+        self.handshake_timeout = self
+            .handshake_timeout
+            .clamp(Duration::from_millis(100), LONGEST);
         self.idle_timeout = self.idle_timeout.min(LONGEST);
         self.keep_alive = self.keep_alive.min(LONGEST);
         self.max_block_symbols = self.max_block_symbols.clamp(1, 1024);
@@ -83,9 +95,10 @@ pub struct ServerConfig {
     pub transport: Arc<TransportConfig>,
     /// If set, clients must prove that they hold this secret before anything else.
     pub secret: Option<Secret>,
-    /// Handshakes under way above which clients must first prove their address (Retry).
+    /// Handshakes under way above which clients must first prove their address (Retry): 64 if
+    /// not set.
     pub retry_above: usize,
-    /// Connections at most; further ones are refused.
+    /// Connections at most, 4096 if not set; further ones are refused.
     pub max_connections: usize,
     /// What stateless resets are made from. A server that is given the same key when it
     /// starts again can tell the clients of before that it has forgotten them; with a new

@@ -4,10 +4,13 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use mpfec_core::net::{Connecting, ConnectingError, Connection, Endpoint, WriteError};
+use mpfec_core::net::{
+    Connecting, ConnectingError, Connection, Endpoint, LocalAddress, PathError, ReadError,
+    WriteError,
+};
 use mpfec_core::{
-    ClientConfig, ClientTls, CloseReason, Rng, SendDatagramError, ServerConfig, ServerTls,
-    TransportConfig, TransportError,
+    ClientConfig, ClientTls, CloseReason, ConnectError, OpenPathError, Rng, SendDatagramError,
+    ServerConfig, ServerTls, TransportConfig, TransportError,
 };
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
@@ -146,7 +149,11 @@ async fn a_server_that_is_dropped_takes_nobody_else() {
     let reason = within(waiting.closed()).await;
     assert!(is_of_the_peer(&reason, 0), "{reason}");
     let late = clients.connect(client, &addresses);
-    assert!(timeout(Duration::from_millis(300), late).await.is_err());
+    let refused = within(late).await;
+    assert!(
+        matches!(&refused, Err(ConnectingError::Closed(reason)) if reason.is_refusal()),
+        "{refused:?}"
+    );
     let mut send = first.open_uni().await.unwrap();
     send.write_all(b"still here").await.unwrap();
     send.finish().unwrap();
@@ -299,4 +306,106 @@ async fn a_buffer_is_filled_or_it_is_told_how_far() {
     assert_eq!(&buf, b"hello,");
     let error = within(recv.read_exact(&mut buf)).await.unwrap_err();
     assert_eq!(error, mpfec_core::net::ReadExactError::FinishedEarly(4));
+}
+
+#[tokio::test]
+async fn clients_of_a_server_that_takes_no_more_are_told_at_once() {
+    let server = Server::start();
+    let client = Endpoint::client().unwrap();
+    let (kept, _accepted) = server.pair(&client).await;
+    server.endpoint.refuse_new();
+    for _ in 0..2 {
+        let refused = within(server.connect(&client)).await;
+        assert!(
+            matches!(&refused, Err(ConnectingError::Closed(reason)) if reason.is_refusal()),
+            "{refused:?}"
+        );
+        server.endpoint.close(0, "");
+    }
+    within(kept.closed()).await;
+}
+
+#[tokio::test]
+async fn what_closed_a_connection_here_is_known_at_once() {
+    let server = Server::start();
+    let (connection, _accepted) = server.pair(&Endpoint::client().unwrap()).await;
+    let mut send = connection.open_uni().await.unwrap();
+    connection.close(7, "done");
+    assert_eq!(
+        connection.close_reason(),
+        Some(CloseReason::LocallyClosed(7))
+    );
+    assert!(matches!(send.finish(), Err(WriteError::ConnectionLost(_))));
+}
+
+#[tokio::test]
+async fn a_remote_without_a_port_is_an_error_at_once() {
+    let server = Server::start();
+    let nowhere = ["127.0.0.1:0".parse().unwrap()];
+    let client = Endpoint::client().unwrap();
+    let result = within(client.connect(server.client.clone(), &nowhere)).await;
+    assert_eq!(
+        result.map(|_| ()),
+        Err(ConnectingError::Connect(ConnectError::InvalidRemote(
+            nowhere[0]
+        )))
+    );
+}
+
+#[tokio::test]
+async fn paths_that_are_asked_for_are_opened_or_refused_all_of_them() {
+    let server = Server::start();
+    let (connection, _accepted) = server.pair(&Endpoint::client().unwrap()).await;
+    let remote = server.endpoint.local_addrs()[0];
+    let local = |number: u8| LocalAddress::Ip([127, 0, 1, number].into());
+    let opening = (1..=11).map(|number| connection.open_path(local(number), remote));
+    let mut results = Vec::new();
+    for opened in opening {
+        results.push(within(opened).await);
+    }
+    let opened = results.iter().filter(|result| result.is_ok()).count();
+    assert_eq!(opened, 7, "beside the first one: {results:?}");
+    let full = PathError::Refused(OpenPathError::TooManyPaths(8));
+    assert!(
+        results[7..]
+            .iter()
+            .all(|result| *result == Err(full.clone()))
+    );
+
+    let foreign = LocalAddress::Ip([198, 51, 100, 1].into());
+    let result = within(connection.open_path(foreign.clone(), remote)).await;
+    let local = foreign;
+    assert_eq!(result, Err(PathError::NoSocket { local, remote }));
+}
+
+#[tokio::test]
+async fn reading_to_the_end_may_be_given_up_and_begun_again() {
+    let server = Server::start();
+    let (connection, accepted) = server.pair(&Endpoint::client().unwrap()).await;
+    let mut send = connection.open_uni().await.unwrap();
+    send.write_all(&[1; 1000]).await.unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    let given_up = timeout(Duration::from_millis(100), recv.read_to_end(5000)).await;
+    assert!(given_up.is_err());
+    send.write_all(&[2; 500]).await.unwrap();
+    send.finish().unwrap();
+    let too_long = within(recv.read_to_end(1200)).await;
+    assert_eq!(too_long, Err(ReadError::TooLong { limit: 1200 }));
+    let all = within(recv.read_to_end(5000)).await.unwrap();
+    assert_eq!(all, [vec![1; 1000], vec![2; 500]].concat());
+}
+
+#[tokio::test]
+async fn a_handshake_that_nobody_answers_ends_after_its_timeout() {
+    let server = Server::start();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let transport = TransportConfig {
+        handshake_timeout: Duration::from_millis(500),
+        ..TransportConfig::default()
+    };
+    let client = Endpoint::client().unwrap();
+    let config = server.client.clone().with_transport(transport);
+    let result = within(client.connect(config, &[silent.local_addr().unwrap()])).await;
+    let timed_out = ConnectingError::Closed(CloseReason::TimedOut);
+    assert_eq!(result.map(|_| ()), Err(timed_out));
 }

@@ -46,6 +46,12 @@ impl Connection {
         self.open_path_among(now, tuple, &[])
     }
 
+    /// Whether [`open_path`](Self::open_path) would not have to wait for the peer.
+    #[must_use]
+    pub fn may_open_path(&self) -> bool {
+        self.state.is_open() && self.keys.is_some() && self.paths.next_id().is_some()
+    }
+
     /// Opens a path to whichever of several addresses answers; `tuple` is tried first.
     ///
     /// # Errors

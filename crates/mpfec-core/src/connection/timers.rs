@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::Connection;
 use super::event::PathChange;
 use super::state::CloseReason;
-use crate::id::Side;
 use crate::path::{Path, PathReason};
 
 /// Names a timer for logs and livelock reports.
@@ -194,11 +193,11 @@ impl Connection {
         self.announce(id, PathChange::Suspected, PathReason::Silent);
     }
 
-    /// A client that neither completes the handshake nor proves what it must goes, however
-    /// much it sends.
+    /// A peer that neither completes the handshake nor proves what it must goes, however much
+    /// it sends.
     fn handshake_deadline(&self) -> Option<Instant> {
-        let pending = self.side == Side::Server && !self.handshake.is_usable();
-        pending.then(|| self.started + HANDSHAKE_PATIENCE)
+        let deadline = self.started.checked_add(self.config.handshake_timeout);
+        deadline.filter(|_| !self.handshake.is_usable())
     }
 
     fn idle_deadline(&self) -> Option<Instant> {
@@ -218,9 +217,6 @@ impl Connection {
             .min()
     }
 }
-
-/// A client may take so long to complete the handshake and to prove what it must.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The smallest of several deadlines.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! Which connection a datagram belongs to, and what happens to those that belong to none.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,6 +52,9 @@ pub enum ConnectError {
     /// There is nowhere to send to.
     #[error("no route to try: neither an address of the peer's nor a local interface fits")]
     NoRoute,
+    /// Nobody can be reached there.
+    #[error("{0} is no address that can be sent to")]
+    InvalidRemote(SocketAddr),
     /// TLS cannot be set up.
     #[error("TLS cannot start: {0}")]
     Tls(TransportError),
@@ -91,6 +95,10 @@ impl Endpoint {
     ) -> Result<(ConnectionHandle, Connection), ConnectError> {
         if routes.is_empty() {
             return Err(ConnectError::NoRoute);
+        }
+        let unreachable = |remote: &SocketAddr| remote.port() == 0 || remote.ip().is_multicast();
+        if let Some((tuple, _)) = routes.iter().find(|(tuple, _)| unreachable(&tuple.remote)) {
+            return Err(ConnectError::InvalidRemote(tuple.remote));
         }
         let mut rng = self.rng.fork();
         let dcid = ConnectionId::from(rng.bytes::<8>());

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::clock;
-use super::driver::Command;
+use super::driver::{Command, PathWish};
 use super::endpoint::Started;
 use super::path_events::PathEvents;
 use super::route::{LocalAddress, Route};
@@ -19,7 +19,9 @@ use super::shared::{ConnectionShared, ConnectionState, index, lock};
 use super::sockets::LocalSocket;
 use super::stream::{RecvStream, SendStream};
 use crate::address::SocketId;
-use crate::connection::{CloseReason, ConnectionStats, PathStats, SendDatagramError};
+use crate::connection::{
+    CloseReason, ConnectionStats, OpenPathError, PathStats, SendDatagramError,
+};
 use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
 
@@ -52,6 +54,26 @@ pub enum ConnectingError {
     /// The endpoint is gone.
     #[error("the endpoint is closed")]
     EndpointClosed,
+}
+
+/// Why a path was not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing can be sent from there to there: there is no such address or interface here, or
+    /// one is IPv4 and the other IPv6.
+    #[error("nothing can be sent from {local} to {remote}")]
+    NoSocket {
+        /// Where the path was to start.
+        local: LocalAddress,
+        /// Where it was to end.
+        remote: SocketAddr,
+    },
+    /// The connection cannot have it.
+    #[error(transparent)]
+    Refused(OpenPathError),
+    /// The connection is over.
+    #[error(transparent)]
+    ConnectionLost(CloseReason),
 }
 
 impl Connecting {
@@ -147,7 +169,8 @@ impl Connection {
         Ok(self.send_stream(id))
     }
 
-    /// Waits for the next bidirectional stream of the peer's.
+    /// Waits for the next bidirectional stream of the peer's: it is seen when something was
+    /// written to it, or it was finished.
     ///
     /// # Errors
     /// Why the connection is closed.
@@ -221,15 +244,31 @@ impl Connection {
         lock(&self.guard.0.endpoint.sockets).get(&socket).cloned()
     }
 
-    /// Opens a path from `local` to `remote`; a path event tells when it is up or why not.
-    /// Only the client opens paths.
-    pub fn open_path(&self, local: LocalAddress, remote: SocketAddr) {
+    /// Opens a path from `local` to `remote` and returns its number; a path event tells when
+    /// its address has answered, or that it never did. Only the client opens paths.
+    ///
+    /// # Errors
+    /// If there is no such way, or the connection cannot have one more path. While the peer
+    /// has only to allow it, this waits.
+    pub async fn open_path(
+        &self,
+        local: LocalAddress,
+        remote: SocketAddr,
+    ) -> Result<u32, PathError> {
         let shared = &self.guard.0;
+        let (reply, opened) = oneshot::channel();
         shared.endpoint.command(Command::OpenPath {
             connection: shared.handle,
-            local,
-            remote,
+            wish: PathWish {
+                local,
+                remote,
+                reply,
+            },
         });
+        match opened.await {
+            Ok(result) => result,
+            Err(_) => Err(PathError::ConnectionLost(self.closed().await)),
+        }
     }
 
     /// Closes a path for good.

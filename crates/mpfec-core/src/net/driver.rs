@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
+pub(super) use self::follow::PathWish;
 use self::incoming::Door;
 use super::clock;
 use super::connection::Guard;
@@ -44,8 +45,7 @@ pub(super) enum Command {
     },
     OpenPath {
         connection: ConnectionHandle,
-        local: LocalAddress,
-        remote: SocketAddr,
+        wish: PathWish,
     },
     Interface(InterfaceChange),
     RefuseNew,
@@ -82,6 +82,8 @@ struct Entry {
     follow: Option<Vec<SocketAddr>>,
     /// Paths to be tried again, and when.
     retry: Vec<(Instant, LocalAddress)>,
+    /// Paths that the application asked for and that cannot be opened yet.
+    wished: Vec<PathWish>,
 }
 
 impl Driver {
@@ -94,7 +96,7 @@ impl Driver {
         Self {
             shared,
             endpoint: Endpoint::new(clock::now(), config.clone(), Rng::system()),
-            door: config.map_or(Door::Shut, Door::Open),
+            door: config.map_or(Door::None, Door::Open),
             sockets,
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -134,11 +136,7 @@ impl Driver {
                     let _ = reply.send(self.connect(&config, &routes, follow));
                 }
             }
-            Command::OpenPath {
-                connection,
-                local,
-                remote,
-            } => self.open_path(connection, &local, &[remote]),
+            Command::OpenPath { connection, wish } => self.open_wished(connection, wish),
             Command::Interface(change) => self.on_interface(&change),
             Command::RefuseNew => self.shut_door(),
             Command::Close { code, reason } => {
@@ -185,6 +183,7 @@ impl Driver {
             dirty: false,
             follow,
             retry: Vec::new(),
+            wished: Vec::new(),
         };
         self.connections.insert(handle, entry);
         lock(&self.shared.connections).insert(handle, Arc::clone(&shared));
@@ -347,6 +346,7 @@ impl Driver {
 
     /// Passes on what happened, and notes when the connection wants to be called again.
     fn hand_over(&mut self, handle: ConnectionHandle, shared: &ConnectionShared) {
+        self.try_wished(handle);
         let mut state = shared.lock();
         while let Some(event) = state.connection.poll_event() {
             if let crate::connection::Event::Path(event) = &event

@@ -86,7 +86,9 @@ impl Endpoint {
 
     /// Starts a connection to a peer that is reached at `remotes`, over every usable
     /// interface; those that appear later are used as well. The handshake is tried on all
-    /// of them at once.
+    /// of them at once, for at most
+    /// [`handshake_timeout`](crate::TransportConfig::handshake_timeout). A peer on this host
+    /// gets one path.
     pub fn connect(&self, config: ClientConfig, remotes: &[SocketAddr]) -> Connecting {
         self.connect_over(config, Paths::EveryInterface, remotes)
     }
@@ -125,7 +127,7 @@ impl Endpoint {
         Some(Connecting::ready(incoming))
     }
 
-    /// Takes no more connections; those that exist go on.
+    /// Takes no more connections: clients are told so. Those that exist go on.
     pub fn refuse_new(&self) {
         self.inner.shared.command(Command::RefuseNew);
     }
@@ -136,7 +138,9 @@ impl Endpoint {
         self.inner.shared.close(code, reason);
     }
 
-    /// Waits until all connections are closed and their last packets have left.
+    /// Waits until all connections are closed and their last packets have left: three PTOs
+    /// after a connection was closed, for packets that are still under way. Sockets stay bound
+    /// until the last handle is dropped.
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
         wait(&shared.idle_changed, || {

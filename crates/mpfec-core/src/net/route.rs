@@ -41,7 +41,7 @@ impl std::str::FromStr for LocalAddress {
 pub enum Paths {
     /// One over each usable interface, as they come and go.
     EveryInterface,
-    /// One over each of these.
+    /// One over each of these, to whichever of the peer's addresses answers first there.
     Over(Vec<LocalAddress>),
     /// Exactly these, each from somewhere to one address of the peer's.
     Exactly(Vec<(LocalAddress, SocketAddr)>),

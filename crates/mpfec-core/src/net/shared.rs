@@ -191,6 +191,10 @@ impl ConnectionShared {
         let mut state = self.lock();
         if state.closed.is_none() {
             state.connection.close(clock::now(), code, reason);
+            // Whoever asks next is told why, without waiting for the driver.
+            while let Some(event) = state.connection.poll_event() {
+                self.on_event(&mut state, event);
+            }
             drop(state);
             self.wake_driver();
         }

@@ -92,7 +92,8 @@ impl From<ReadError> for io::Error {
     }
 }
 
-/// The writing end of a stream. Dropped without [`finish`](Self::finish), it is finished.
+/// The writing end of a stream. Dropped without [`finish`](Self::finish), it is finished: to
+/// the peer that is a clean end. [`reset`](Self::reset) it if it is not.
 #[derive(Debug)]
 pub struct SendStream {
     guard: Arc<Guard>,
@@ -135,7 +136,7 @@ impl SendStream {
         poll_fn(|cx| self.poll_write_some(cx, data)).await
     }
 
-    /// Writes all of `data`.
+    /// Writes all of `data`. Given up, it does not tell how much was written.
     ///
     /// # Errors
     /// See [`WriteError`].
@@ -147,17 +148,21 @@ impl SendStream {
         Ok(())
     }
 
-    /// Says that nothing more will be written.
+    /// Says that nothing more will be written. What was written is still on its way: await
+    /// [`delivered`](Self::delivered) before the connection is closed or dropped.
     ///
     /// # Errors
-    /// If the peer stopped reading, or the stream was ended before.
+    /// If the peer stopped reading, the stream was ended before, or the connection is over.
     pub fn finish(&mut self) -> Result<(), WriteError> {
         if self.end == SendEnd::Open {
             self.end = SendEnd::Finished;
         }
         let shared = &self.guard.0;
         let mut state = shared.lock();
-        let result = state.connection.finish(self.id);
+        let result = match state.closed {
+            Some(_) => Err(StreamWriteError::Closed),
+            None => state.connection.finish(self.id),
+        };
         let result = result.map_err(|error| write_error(error, &mut state, self.id));
         drop(state);
         shared.wake_driver();
@@ -290,6 +295,8 @@ pub struct RecvStream {
     id: StreamId,
     /// How it ended, once a read has shown it: every later read shows the same.
     end: Option<Result<(), ReadError>>,
+    /// What [`read_to_end`](Self::read_to_end) has taken and not yet handed out.
+    collected: BytesMut,
 }
 
 impl RecvStream {
@@ -299,6 +306,7 @@ impl RecvStream {
             guard,
             id,
             end: None,
+            collected: BytesMut::new(),
         }
     }
 
@@ -331,7 +339,7 @@ impl RecvStream {
         Ok(Some(chunk.len()))
     }
 
-    /// Fills `buf`.
+    /// Fills `buf`. Given up, it does not tell how much of it was filled.
     ///
     /// # Errors
     /// If the stream ends before, or cannot be read; what was read until then is in `buf`.
@@ -346,19 +354,19 @@ impl RecvStream {
         Ok(())
     }
 
-    /// Reads up to the end, if that comes within `limit` bytes.
+    /// Reads up to the end, if that comes within `limit` bytes. Given up, or if there is
+    /// more, nothing is lost: the next read begins where this one did.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, ReadError> {
-        let mut all = BytesMut::new();
-        while let Some(chunk) = self.read_chunk(usize::MAX).await? {
-            if all.len() + chunk.len() > limit {
-                return Err(ReadError::TooLong { limit });
+        while self.collected.len() <= limit {
+            match poll_fn(|cx| self.poll_new_chunk(cx, usize::MAX)).await? {
+                Some(chunk) => self.collected.extend_from_slice(&chunk),
+                None => return Ok(std::mem::take(&mut self.collected).into()),
             }
-            all.extend_from_slice(&chunk);
         }
-        Ok(all.into())
+        Err(ReadError::TooLong { limit })
     }
 
     /// Reads no more; the peer's writer sees `code`.
@@ -369,6 +377,18 @@ impl RecvStream {
     }
 
     fn poll_read_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+    ) -> Poll<Result<Option<Bytes>, ReadError>> {
+        if self.collected.is_empty() {
+            return self.poll_new_chunk(cx, max);
+        }
+        let length = self.collected.len().min(max);
+        Poll::Ready(Ok(Some(self.collected.split_to(length).freeze())))
+    }
+
+    fn poll_new_chunk(
         &mut self,
         cx: &mut Context<'_>,
         max: usize,

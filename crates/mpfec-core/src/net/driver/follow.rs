@@ -3,16 +3,70 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
+
 use super::Driver;
 use crate::address::{FourTuple, SocketId};
 use crate::connection::Connection;
 use crate::endpoint::ConnectionHandle;
 use crate::net::clock;
+use crate::net::connection::PathError;
 use crate::net::interface::Interface;
 use crate::net::route::{LocalAddress, over_interface};
 use crate::net::watch::InterfaceChange;
 
+/// A path that the application asks for.
+#[derive(Debug)]
+pub(in crate::net) struct PathWish {
+    pub(in crate::net) local: LocalAddress,
+    pub(in crate::net) remote: SocketAddr,
+    pub(in crate::net) reply: oneshot::Sender<Result<u32, PathError>>,
+}
+
 impl Driver {
+    /// Opens a path that the application asks for, or keeps the wish until the peer lets it
+    /// open one more.
+    pub(super) fn open_wished(&mut self, handle: ConnectionHandle, wish: PathWish) {
+        let Some(entry) = self.connections.get_mut(&handle) else {
+            return;
+        };
+        if wish.reply.is_closed() {
+            return;
+        }
+        let Some(tuple) = self.sockets.tuple(&wish.local, wish.remote) else {
+            let _ = wish.reply.send(Err(PathError::NoSocket {
+                local: wish.local,
+                remote: wish.remote,
+            }));
+            return;
+        };
+        let opened = entry
+            .shared
+            .lock()
+            .connection
+            .open_path(clock::now(), tuple);
+        match opened {
+            Err(error) if error.is_temporary() => entry.wished.push(wish),
+            result => {
+                let _ = wish.reply.send(result.map_err(PathError::Refused));
+            }
+        }
+        self.mark(handle);
+    }
+
+    /// The peer may have allowed further paths meanwhile.
+    pub(super) fn try_wished(&mut self, handle: ConnectionHandle) {
+        let Some(entry) = self.connections.get_mut(&handle) else {
+            return;
+        };
+        if entry.wished.is_empty() || !entry.shared.lock().connection.may_open_path() {
+            return;
+        }
+        for wish in std::mem::take(&mut entry.wished) {
+            self.open_wished(handle, wish);
+        }
+    }
+
     /// Opens a path from `local` to the first of `remotes` that it can reach.
     pub(super) fn open_path(
         &mut self,

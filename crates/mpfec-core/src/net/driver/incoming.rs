@@ -13,8 +13,10 @@ pub(super) enum Door {
     Open(ServerConfig),
     /// They are told to go, until the application has taken some of those who wait.
     Full(ServerConfig),
-    /// They get no answer.
+    /// They are told to go.
     Shut,
+    /// There is none: a client's endpoint does not answer.
+    None,
 }
 
 impl Driver {
@@ -27,17 +29,15 @@ impl Driver {
 
     /// Refuses clients while as many wait as may.
     pub(super) fn adjust_door(&mut self) {
-        if matches!(self.door, Door::Shut) {
+        if matches!(self.door, Door::Shut | Door::None) {
             return;
         }
         let is_full = lock(&self.shared.incoming).len() >= MAX_WAITING;
-        self.door = match (std::mem::replace(&mut self.door, Door::Shut), is_full) {
+        self.door = match (std::mem::replace(&mut self.door, Door::None), is_full) {
             (Door::Open(config), true) => {
                 tracing::warn!("{MAX_WAITING} connections wait to be accepted; refusing more");
-                self.endpoint.set_server_config(Some(ServerConfig {
-                    max_connections: 0,
-                    ..config.clone()
-                }));
+                self.endpoint
+                    .set_server_config(Some(refusing(config.clone())));
                 Door::Full(config)
             }
             (Door::Full(config), false) => {
@@ -50,8 +50,13 @@ impl Driver {
 
     /// Takes nobody from now on.
     pub(super) fn shut_door(&mut self) {
-        self.door = Door::Shut;
-        self.endpoint.set_server_config(None);
+        self.door = match std::mem::replace(&mut self.door, Door::None) {
+            Door::Open(config) | Door::Full(config) => {
+                self.endpoint.set_server_config(Some(refusing(config)));
+                Door::Shut
+            }
+            door => door,
+        };
     }
 
     /// Closes the connections that still wait: nobody is there to take them.
@@ -68,6 +73,14 @@ impl Driver {
         // Dropping it takes other locks.
         drop(incoming);
         drop(guard);
+    }
+}
+
+/// Answers every client that there is no room.
+fn refusing(config: ServerConfig) -> ServerConfig {
+    ServerConfig {
+        max_connections: 0,
+        ..config
     }
 }
 
