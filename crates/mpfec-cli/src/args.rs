@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use mpfec_core::net::LocalAddress;
 use mpfec_core::{CodecKind, ControllerKind, Profile, SchedulerKind};
 
@@ -37,7 +38,7 @@ pub(crate) struct Global {
     pub(crate) expert: Expert,
 }
 
-/// What nobody needs to set.
+/// What nobody needs to set; `-h` does not mention it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "For experts")]
 pub(crate) struct Expert {
@@ -45,31 +46,32 @@ pub(crate) struct Expert {
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         value_name = "P",
         default_value = "auto",
         hide_default_value = true
     )]
     pub(crate) profile: Profile,
     /// raptorq or uncoded, instead of the profile's
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) codec: Option<CodecKind>,
     /// earliest-arrival, fmtcp or lowest-rtt, instead of the profile's
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) scheduler: Option<SchedulerKind>,
     /// newreno, lia, lia-diff or delay, instead of the profile's
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) congestion: Option<ControllerKind>,
     /// Repair symbols as the measured loss asks for, or none: then lost symbols are sent again
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) redundancy: Option<Redundancy>,
     /// Source symbols in a block at most, 1 to 1024
-    #[arg(long, global = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) block_symbols: Option<u16>,
-    /// Bytes that may wait at this end to be read
-    #[arg(long, global = true, value_name = "BYTES", value_parser = parse_size)]
+    /// Bytes that may wait at this end to be read: 16KiB to 4GiB
+    #[arg(long, global = true, hide_short_help = true, value_name = "BYTES", value_parser = parse_buffer)]
     pub(crate) recv_buffer: Option<u64>,
     /// Repeat the faults of emulated links
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
@@ -121,6 +123,11 @@ pub(crate) struct DemoArgs {
 
 /// `mpfec recv`
 #[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Files arrive under names such as .mpfec-Ab12Cd.part and get their own when they \
+                  are complete and verified. A receiver that is killed leaves such a file behind; \
+                  the next one in that directory tells of it and does not touch it."
+)]
 pub(crate) struct RecvArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
@@ -144,10 +151,12 @@ pub(crate) struct ListenArgs {
     /// Listen on this address instead of on all; may be repeated; port 0 takes any
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Also write the ticket to this file, readable by this user only
+    /// Also write the ticket to this file, readable by this user only; of files that exist,
+    /// only one with a ticket in it is replaced
     #[arg(long, value_name = "F")]
     pub(crate) ticket_file: Option<PathBuf>,
-    /// Take no new connections after this time; the ticket says so
+    /// Take no new connections after this long, such as 30m, 1h, 2d or 90 for seconds, and end
+    /// when nothing is under way any more; the ticket says so
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) expires: Option<Duration>,
 }
@@ -161,8 +170,9 @@ pub(crate) struct ListenArgs {
                   Of a file's mode, whether it is executable is kept."
 )]
 pub(crate) struct SendArgs {
-    /// What `mpfec recv` printed, and what to send: files, directories, - for standard input
-    #[arg(value_name = "TICKET> <FILE|DIR|-", required = true)]
+    /// The ticket that `mpfec recv` printed, unless --ticket-file says where it is, and what to
+    /// send: files, directories, - for standard input
+    #[arg(value_name = "TICKET|FILE|DIR|-")]
     pub(crate) words: Vec<OsString>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
@@ -219,8 +229,9 @@ pub(crate) struct PerfClientArgs {
 
 /// `mpfec perf local`
 #[derive(Debug, Clone, Args)]
+#[command(after_long_help = links_help())]
 pub(crate) struct PerfLocalArgs {
-    /// A built-in set-up, a TOML file, `none` for loopback itself, or `list`
+    /// A built-in set-up, a TOML file (see below), `none` for loopback itself, or `list`
     #[arg(long, value_name = "NAME|FILE", default_value = "none")]
     pub(crate) links: String,
     #[command(flatten)]
@@ -259,20 +270,182 @@ fn parse_block(text: &str) -> Result<u64, String> {
     }
 }
 
+fn parse_buffer(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
+    if BUFFER_BYTES.contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("{bytes} bytes; a buffer has 16 KiB to 4 GiB"))
+    }
+}
+
+/// The whole command line. Flags that say nothing to a command are taken, as scripts may
+/// give them to all of them, but its help does not mention them.
+pub(crate) fn command() -> clap::Command {
+    let mut root = Cli::command();
+    let experts: Vec<Arg> = root
+        .get_arguments()
+        .filter(|arg| EXPERT.contains(&arg.get_id().as_str()))
+        .cloned()
+        .collect();
+    let seed: Vec<Arg> = experts
+        .iter()
+        .filter(|arg| arg.get_id() == "seed")
+        .cloned()
+        .collect();
+    for name in ["paths", "completions", "man"] {
+        root = root.mut_subcommand(name, |command| hiding(command, &experts));
+    }
+    for name in ["send", "recv"] {
+        root = root.mut_subcommand(name, |command| hiding(command, &seed));
+    }
+    root = root.mut_subcommand("perf", |mut perf| {
+        for name in ["server", "client"] {
+            perf = perf.mut_subcommand(name, |command| hiding(command, &seed));
+        }
+        perf
+    });
+    let names: Vec<String> = root
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .collect();
+    for name in names {
+        root = root.mut_subcommand(name, with_exit_codes);
+    }
+    root
+}
+
+/// Gives a command hidden copies of global flags, in place of those that it would inherit.
+fn hiding(command: clap::Command, flags: &[Arg]) -> clap::Command {
+    command.args(flags.iter().cloned().map(|flag| flag.hide(true)))
+}
+
+/// Adds the exit codes to the long help of a command and of those below it.
+fn with_exit_codes(mut command: clap::Command) -> clap::Command {
+    let own = command
+        .get_after_long_help()
+        .or_else(|| command.get_after_help());
+    let own = own.map(|text| format!("{text}\n\n")).unwrap_or_default();
+    command = command.after_long_help(format!("{own}{EXIT_CODES}"));
+    let below: Vec<String> = command
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .collect();
+    for name in below {
+        command = command.mut_subcommand(name, with_exit_codes);
+    }
+    command
+}
+
+fn links_help() -> String {
+    format!(
+        "A file with links, of which everything but the path and its name may be left out:\n\n{LINKS_EXAMPLE}\n{LINKS_KEYS}"
+    )
+}
+
+const EXPERT: [&str; 8] = [
+    "profile",
+    "codec",
+    "scheduler",
+    "congestion",
+    "redundancy",
+    "block_symbols",
+    "recv_buffer",
+    "seed",
+];
+
+/// What the transport takes as a window.
+const BUFFER_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 32;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 other; 2 usage; 3 source missing or unreadable; 4 destination (exists, full, \
 permission); 5 network, run the same command again; 6 authentication; 7 integrity; 9 refused or \
 another version; 130 interrupted.";
 
+pub(crate) const LINKS_EXAMPLE: &str = r#"  name = "kitchen"             # or else as the file is called
+  [[path]]                     # 1 to 8
+  name = "wifi"
+  both = { rate_mbps = 20, delay_ms = 12.5 }
+  forward = { loss_percent = 3 }           # client to server, on top of both
+  backward = { queue_packets = 100 }       # server to client
+  [[path]]
+  name = "phone"
+  both = { rate_mbps = 10, delay_ms = 30, jitter_ms = 5 }
+  [[change]]
+  at_s = 5
+  path = "wifi"
+  direction = "both"           # or forward, backward
+  cut = true                   # cut = false ends it
+  [[change]]
+  at_s = 10
+  path = "wifi"
+  cut = false
+  set = { rate_mbps = 5 }
+"#;
+
+const LINKS_KEYS: &str = "\
+Of a link, each way: rate_mbps, delay_ms, jitter_ms, jitter_reorders (true, false), loss_percent, \
+burst = { percent, length }, gilbert = { enter, leave, good_loss, bad_loss } (0 to 1), \
+reorder_percent, reorder_ms, duplicate_percent, corrupt_percent, mtu (bytes), overhead (bytes a \
+packet), and one of queue_bdp (default 1), queue_bytes, queue_packets.";
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn expert_flags_are_in_the_long_help_of_the_commands_they_apply_to() {
+        let help = |words: &[&str], flag: &str| {
+            let words = words.iter().chain([&flag]);
+            let error = command().try_get_matches_from(words).unwrap_err();
+            assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp);
+            error.to_string()
+        };
+        let commands: [&[&str]; 6] = [
+            &["mpfec"],
+            &["mpfec", "demo"],
+            &["mpfec", "send"],
+            &["mpfec", "recv"],
+            &["mpfec", "perf", "client"],
+            &["mpfec", "perf", "local"],
+        ];
+        for words in commands {
+            let (short, long) = (help(words, "-h"), help(words, "--help"));
+            assert!(!short.contains("scheduler"), "{short}");
+            assert!(
+                long.contains("scheduler") && long.contains("Exit codes"),
+                "{long}"
+            );
+            let is_seeded = !["send", "recv", "client"].contains(words.last().unwrap());
+            assert_eq!(long.contains("--seed"), is_seeded, "{words:?}");
+        }
+        for name in ["paths", "completions", "man"] {
+            assert!(
+                !help(&["mpfec", name], "--help").contains("scheduler"),
+                "{name}"
+            );
+        }
+        let local = help(&["mpfec", "perf", "local"], "--help");
+        assert!(
+            local.contains("[[path]]") && local.contains("gilbert"),
+            "{local}"
+        );
+    }
+
+    #[test]
+    fn a_buffer_out_of_range_is_refused_with_the_range() {
+        for size in ["10", "5GiB"] {
+            let words = ["mpfec", "recv", "--recv-buffer", size];
+            let error = Cli::try_parse_from(words).unwrap_err().to_string();
+            assert!(error.contains("16 KiB to 4 GiB"), "{error}");
+        }
+        assert!(Cli::try_parse_from(["mpfec", "recv", "--recv-buffer", "16k"]).is_ok());
     }
 
     #[test]

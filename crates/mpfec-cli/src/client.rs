@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use mpfec_core::net::{Connecting, Connection, Endpoint, LocalAddress, Paths, interfaces};
+use mpfec_core::net::{Connecting, Connection, Endpoint, LocalAddress};
 use mpfec_core::{ClientConfig, ClientTls, Ticket};
 
 use crate::args::PeerArgs;
@@ -15,13 +15,17 @@ use crate::context::Context;
 use crate::engine;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::local;
 
-/// The ticket that was given as a word or in a file.
+/// The ticket that was given as a word or in a file. What is no ticket at all is a wrong
+/// argument; one that is damaged does not open the door.
 pub(crate) fn ticket(word: Option<&str>, file: Option<&Path>) -> Result<Ticket, CliError> {
-    let text = match (word, file) {
-        (Some(word), _) => word.to_owned(),
+    let (text, place) = match (word, file) {
+        (Some(word), _) => (word.to_owned(), format!("{word:?}")),
         (None, Some(file)) => {
-            std::fs::read_to_string(file).map_err(|error| CliError::source(file, &error))?
+            let text = std::fs::read(file).map_err(|error| CliError::source(file, &error))?;
+            let text = String::from_utf8_lossy(&text).trim().to_owned();
+            (text, file.display().to_string())
         }
         (None, None) => {
             return Err(CliError::usage(
@@ -30,6 +34,15 @@ pub(crate) fn ticket(word: Option<&str>, file: Option<&Path>) -> Result<Ticket, 
             ));
         }
     };
+    if !looks_like_ticket(&text) {
+        return Err(CliError::usage(
+            format!(
+                "{} is no ticket: a ticket starts with mpfec1:",
+                shortened(&place)
+            ),
+            "copy the whole text that the other end prints, from mpfec1: to its end",
+        ));
+    }
     let ticket: Ticket = text.parse().map_err(|error| {
         CliError::new(
             Exit::Authentication,
@@ -54,13 +67,31 @@ pub(crate) fn ticket(word: Option<&str>, file: Option<&Path>) -> Result<Ticket, 
     Ok(ticket)
 }
 
+/// Whether a word is meant as a ticket, of whatever version: `mpfec`, a number, a colon.
+pub(crate) fn looks_like_ticket(word: &str) -> bool {
+    let lower = word.trim_start().to_ascii_lowercase();
+    let version = lower
+        .strip_prefix("mpfec")
+        .and_then(|rest| rest.split_once(':'));
+    version.is_some_and(|(version, _)| {
+        !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())
+    })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_WORD) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Connects over the paths that were asked for.
 pub(crate) async fn connect(
     context: &Context,
     ticket: &Ticket,
     peer: &PeerArgs,
 ) -> Result<(Endpoint, Connection), CliError> {
-    let paths = paths(&peer.path)?;
+    let paths = local::choose(&peer.path, ticket.addresses())?;
     let endpoint =
         Endpoint::client().map_err(|error| CliError::other("cannot open an endpoint", error))?;
     context.note(&endpoint);
@@ -111,7 +142,7 @@ fn unreachable(routes: &[(LocalAddress, SocketAddr)], patience: Duration) -> Cli
 }
 
 /// Each once, in order.
-fn listed<T: Display + Ord + Clone>(items: impl Iterator<Item = T>) -> String {
+pub(crate) fn listed<T: Display + Ord + Clone>(items: impl Iterator<Item = T>) -> String {
     let mut seen = BTreeSet::new();
     let once: Vec<String> = items
         .filter(|item| seen.insert(item.clone()))
@@ -120,44 +151,10 @@ fn listed<T: Display + Ord + Clone>(items: impl Iterator<Item = T>) -> String {
     once.join(", ")
 }
 
-/// Every usable interface, or those that were named and exist.
-fn paths(wanted: &[LocalAddress]) -> Result<Paths, CliError> {
-    if wanted.is_empty() {
-        return Ok(Paths::EveryInterface);
-    }
-    let all = interfaces();
-    for local in wanted {
-        let known = match local {
-            LocalAddress::Any => true,
-            LocalAddress::Ip(ip) => {
-                ip.is_loopback() || all.iter().any(|interface| interface.addresses.contains(ip))
-            }
-            LocalAddress::Interface(name) => all.iter().any(|interface| interface.name == *name),
-        };
-        if !known {
-            let names = listed(
-                all.iter()
-                    .filter(|one| one.is_usable())
-                    .map(|one| one.name.as_str()),
-            );
-            return Err(CliError::usage(
-                format!("this host has no interface or address {local}"),
-                format!(
-                    "choose among {}",
-                    if names.is_empty() {
-                        "none: see mpfec paths"
-                    } else {
-                        &names
-                    }
-                ),
-            ));
-        }
-    }
-    Ok(Paths::Over(wanted.to_vec()))
-}
-
 /// A peer that is there answers sooner.
 const ANSWER: Duration = Duration::from_secs(3);
+/// Letters of a wrong word that are told.
+const LONGEST_WORD: usize = 60;
 
 #[cfg(test)]
 mod tests {
@@ -183,18 +180,15 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_ticket_fails_as_authentication() {
+    fn a_damaged_ticket_fails_as_authentication_and_other_words_as_usage() {
         let error = ticket(Some("mpfec1:abc"), None).unwrap_err();
         assert_eq!(error.exit, Exit::Authentication);
+        assert_eq!(
+            ticket(Some("film.mkv"), None).unwrap_err().exit,
+            Exit::Usage
+        );
         assert_eq!(ticket(None, None).unwrap_err().exit, Exit::Usage);
         let missing = ticket(None, Some(Path::new("/nonexistent/ticket"))).unwrap_err();
         assert_eq!(missing.exit, Exit::Source);
-    }
-
-    #[test]
-    fn an_interface_that_does_not_exist_is_a_wrong_argument() {
-        let error = paths(&[LocalAddress::Interface("nosuch0".to_owned())]).unwrap_err();
-        assert_eq!(error.exit, Exit::Usage);
-        assert!(error.what.contains("nosuch0"));
     }
 }

@@ -183,6 +183,7 @@ impl Scene {
             done: Arc::clone(&counters.bytes),
             total: Some(size),
             is_sender: true,
+            patience: None,
         };
         let started = clock::now();
         let monitor = Monitor::start(self.sender.clone(), output.clone(), watched);

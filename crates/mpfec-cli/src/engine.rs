@@ -49,5 +49,9 @@ pub(crate) fn remote_transport(expert: &Expert) -> TransportConfig {
     }
 }
 
+/// After the last packet from the peer, the first question comes this late, and its answer
+/// is waited for that long: then the connection is given up. Only links with round trips of
+/// seconds get more time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(8);
 const KEEP_ALIVE: Duration = Duration::from_secs(2);

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod exit;
 mod frame;
+mod local;
 mod monitor;
 mod names;
 mod output;
@@ -24,10 +25,10 @@ mod usage;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 
-use crate::args::{Cli, Command, Global};
+use crate::args::{Cli, Command, Global, PerfCommand};
 use crate::close::CloseCode;
 use crate::context::Context;
 use crate::error::CliError;
@@ -35,7 +36,10 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = args::command()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
@@ -65,7 +69,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            context.output.error(&error);
+            context.output.last_error(&error);
             error.exit.into()
         }
     }
@@ -73,16 +77,22 @@ fn main() -> ExitCode {
 
 /// Runs a command until it ends or a signal ends it; then peers are told.
 async fn until_stopped(context: &Context, command: Command) -> Result<(), CliError> {
+    let hint = match &command {
+        Command::Recv(_) | Command::Perf(PerfCommand::Server(_)) => {
+            "its ticket is void; when it is run again it prints a new one"
+        }
+        _ => "run the same command again",
+    };
     let mut running = tokio::spawn(run(context.clone(), command));
     tokio::select! {
         ended = &mut running => ended.unwrap_or_else(|error| Err(CliError::other("the command failed", error))),
         () = stop_signal() => {
-            context.output.end_progress();
+            context.output.stop();
             context.close_all(CloseCode::Interrupted, "").await;
             running.abort();
             // What it held is given back; that it was stopped is known.
             let _ = tokio::time::timeout(PATIENCE, running).await;
-            Err(CliError::new(Exit::Interrupted, "interrupted", "run the same command again"))
+            Err(CliError::new(Exit::Interrupted, "interrupted", hint))
         }
     }
 }
@@ -96,7 +106,7 @@ async fn run(context: Context, command: Command) -> Result<(), CliError> {
         Command::Paths => paths::run(context).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "mpfec", &mut script);
+            clap_complete::generate(shell, &mut args::command(), "mpfec", &mut script);
             context.output.raw(&script);
             Ok(())
         }
@@ -109,7 +119,7 @@ async fn run(context: Context, command: Command) -> Result<(), CliError> {
 
 /// The manual page of a command, by the words behind `mpfec`.
 fn manual(of: &[String]) -> Result<Vec<u8>, CliError> {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     let mut command = &command;
     for word in of {
@@ -233,12 +243,13 @@ mod tests {
         let cases: [&[&str]; 5] = [
             &["mpfec", "--frobnicate"],
             &["mpfec"],
-            &["mpfec", "send"],
+            &["mpfec", "completions"],
             &["mpfec", "demo", "--size", "big"],
             &["mpfec", "snd"],
         ];
         for words in cases {
-            let error = usage_error(&Cli::try_parse_from(words).unwrap_err());
+            let error = args::command().try_get_matches_from(words).unwrap_err();
+            let error = usage_error(&error);
             assert_eq!(error.exit, Exit::Usage);
             assert!(
                 !error.what.is_empty() && !error.what.contains('\n'),

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::names::Names;
-use crate::output::{Event, Output, PathChangeReport, PathProgress, PathReport, Progress};
+use crate::output::{Event, Output, PathChangeReport, PathProgress, PathReport, Progress, Silence};
 use crate::units::{mbps, ms, rounded};
 
 /// Reports until it is finished or dropped.
@@ -35,6 +35,9 @@ pub(crate) struct Watched {
     pub(crate) total: Option<u64>,
     /// Whether this end sends.
     pub(crate) is_sender: bool,
+    /// After how long a silence of the peer's the connection is given up, where that is to
+    /// be told.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl Monitor {
@@ -60,6 +63,7 @@ async fn run(
 ) -> Vec<PathReport> {
     let mut ledger = BTreeMap::new();
     let mut history = History::new(clock::now());
+    let mut hearing = Hearing::new(clock::now());
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut events = connection.path_events();
@@ -75,7 +79,10 @@ async fn run(
             _ = ticks.tick() => {
                 let paths = connection.paths();
                 note(&connection, &mut watched.names, &mut ledger, &paths);
-                let progress = history.progress(clock::now(), &watched, &ledger, &paths);
+                let now = clock::now();
+                let silence = hearing.silence(now, connection.stats().received_bytes, &watched);
+                let mut progress = history.progress(now, &watched, &ledger, &paths);
+                progress.silence = silence;
                 output.progress(&progress);
             }
         }
@@ -134,6 +141,9 @@ pub(crate) fn path_report(
 
 fn report(connection: &Connection, output: &Output, names: &mut Names, event: &PathEvent) {
     let ends = names.ends(connection, event.path, &event.tuple);
+    if event.change == PathChange::Down {
+        names.free(event.path);
+    }
     let verb = match event.change {
         PathChange::Up => "up",
         PathChange::Suspected => "suspected",
@@ -155,6 +165,40 @@ fn report(connection: &Connection, output: &Output, names: &mut Names, event: &P
         PathChange::Back => Event::PathBack(report),
         PathChange::Down => Event::PathDown(report),
     });
+}
+
+/// When something was last heard of the peer.
+#[derive(Debug)]
+struct Hearing {
+    at: Instant,
+    received: u64,
+}
+
+impl Hearing {
+    fn new(now: Instant) -> Self {
+        Self {
+            at: now,
+            received: 0,
+        }
+    }
+
+    /// Whether the peer is silent, if `received` bytes have come from it so far.
+    fn silence(&mut self, now: Instant, received: u64, watched: &Watched) -> Option<Silence> {
+        if std::mem::replace(&mut self.received, received) != received {
+            self.at = now;
+        }
+        let patience = watched.patience?;
+        let silent = Some(now - self.at).filter(|silent| *silent >= SILENT)?;
+        Some(Silence {
+            peer: if watched.is_sender {
+                "the receiver"
+            } else {
+                "the sender"
+            },
+            silent_seconds: silent.as_secs(),
+            gives_up_in_seconds: patience.saturating_sub(silent).as_secs(),
+        })
+    }
 }
 
 /// The last second, for rates.
@@ -234,6 +278,7 @@ impl History {
             seconds: rounded((now - self.began).as_secs_f64()),
             rate_mbps: rounded(rate_mbps),
             seconds_left,
+            silence: None,
             paths: views,
         }
     }
@@ -241,5 +286,7 @@ impl History {
 
 /// Below ten reports a second.
 const INTERVAL: Duration = Duration::from_millis(125);
+/// Peers that are well answer sooner: they are asked every two seconds.
+const SILENT: Duration = Duration::from_secs(3);
 /// About a second of them.
 const SAMPLES: usize = 8;

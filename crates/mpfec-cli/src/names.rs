@@ -13,6 +13,8 @@ pub(crate) struct Names {
     links: Vec<(String, SocketAddr)>,
     /// Which interface has an address, as far as that was asked.
     interfaces: BTreeMap<IpAddr, Option<String>>,
+    /// Which path has which name.
+    taken: BTreeMap<String, u32>,
 }
 
 /// The two ends of a path, for reports.
@@ -35,7 +37,7 @@ impl Names {
     pub(crate) fn of_links(links: &[(String, SocketAddr)]) -> Self {
         Self {
             links: links.to_vec(),
-            interfaces: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
@@ -56,13 +58,43 @@ impl Names {
             _ => self.interface(address?.ip().to_canonical(), tuple.remote.ip()),
         });
         Ends {
-            name: interface.clone().unwrap_or_else(|| format!("path {path}")),
+            name: self.distinct(interface.as_deref(), path, address),
             local: address
                 .map(|address| address.to_string())
                 .unwrap_or_default(),
             remote: tuple.remote.to_string(),
             interface,
         }
+    }
+
+    /// A path is closed: another may have its name.
+    pub(crate) fn free(&mut self, path: u32) {
+        self.taken.retain(|_, owner| *owner != path);
+    }
+
+    /// The interface, or if another path has that name, with the address as well.
+    fn distinct(
+        &mut self,
+        interface: Option<&str>,
+        path: u32,
+        address: Option<SocketAddr>,
+    ) -> String {
+        let last = format!("path {path}");
+        let Some(interface) = interface else {
+            return last;
+        };
+        let with =
+            |address: Option<String>| address.map(|address| format!("{interface} {address}"));
+        let names = [
+            Some(interface.to_owned()),
+            with(address.map(|address| address.ip().to_canonical().to_string())),
+            with(address.map(|address| address.to_string())),
+        ];
+        let mut names = names.into_iter().flatten();
+        let is_free = |name: &String| self.taken.get(name).is_none_or(|owner| *owner == path);
+        let name = names.find(is_free).unwrap_or(last);
+        self.taken.insert(name.clone(), path);
+        name
     }
 
     /// The interface with this address. A socket without one talks to this host, or goes
@@ -85,5 +117,24 @@ impl Names {
                     .map(|known| known.name)
             })
             .clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_paths_over_one_interface_have_two_names() {
+        let mut names = Names::of_interfaces();
+        let at = |text: &str| Some(text.parse().unwrap());
+        let mut name = |path, address| names.distinct(Some("loopback"), path, at(address));
+        assert_eq!(name(0, "127.0.0.1:1000"), "loopback");
+        assert_eq!(name(1, "127.0.0.2:1001"), "loopback 127.0.0.2");
+        assert_eq!(name(2, "127.0.0.2:1002"), "loopback 127.0.0.2:1002");
+        assert_eq!(name(0, "127.0.0.1:1000"), "loopback", "and keep them");
+        names.free(0);
+        assert_eq!(names.distinct(Some("loopback"), 3, None), "loopback");
+        assert_eq!(names.distinct(None, 4, None), "path 4");
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn done(
         seconds: rounded(finished.elapsed.as_secs_f64()),
         goodput_mbps: rounded(mbps(finished.bytes, finished.elapsed)),
         blake3: finished.hash.to_hex().to_string(),
-        gain_over_best_path: rounded(gain(finished, sent.is_some(), &paths)),
+        gain_over_best_path: (finished.bytes >= TELLING_BYTES)
+            .then(|| rounded(gain(finished, sent.is_some(), &paths))),
         longest_pause_ms: rounded(ms(finished.longest_pause)),
         repair_ratio: sent.map(|stats| rounded(repair_ratio(stats))),
         paths,
@@ -57,14 +58,12 @@ fn lines(done: &Done, elapsed: Duration) -> Vec<String> {
         .iter()
         .filter(|path| path.delivered_bytes.max(path.received_bytes) > 0)
         .count();
-    let mut facts = vec![format!(
-        "{:.2}x the best single link",
-        done.gain_over_best_path
-    )];
-    facts.extend(
-        done.repair_ratio
-            .map(|ratio| format!("repair {:.1} %", 100.0 * ratio)),
-    );
+    let is_telling = done.bytes >= TELLING_BYTES && elapsed >= TELLING_TIME;
+    let gain = done.gain_over_best_path.filter(|_| is_telling);
+    let repair = done.repair_ratio.filter(|_| is_telling);
+    let mut facts = Vec::new();
+    facts.extend(gain.map(|gain| format!("{gain:.2}x the best single link")));
+    facts.extend(repair.map(|ratio| format!("repair {:.1} %", 100.0 * ratio)));
     facts.push(format!("longest pause {:.0} ms", done.longest_pause_ms));
     facts.push(if used == 1 {
         "1 path".to_owned()
@@ -105,6 +104,10 @@ fn gain(finished: &Finished, is_sender: bool, paths: &[PathReport]) -> f64 {
         _ => 1.0,
     }
 }
+
+/// Of less than this, in bytes and time, gain and repair say nothing: a few packets decide.
+const TELLING_BYTES: u64 = 1 << 20;
+const TELLING_TIME: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -148,6 +151,31 @@ mod tests {
             1.5
         );
         assert_eq!(gain(&finished(None), true, &[]), 1.0);
+    }
+
+    #[test]
+    fn gain_and_repair_of_next_to_nothing_are_left_out() {
+        let lines = |bytes, millis| {
+            let done = Done {
+                ok: true,
+                bytes,
+                files: 1,
+                seconds: 1.0,
+                goodput_mbps: 1.0,
+                blake3: "0".repeat(64),
+                gain_over_best_path: Some(1.51),
+                longest_pause_ms: 0.0,
+                repair_ratio: Some(1.0),
+                paths: vec![path(0, 3)],
+            };
+            super::lines(&done, Duration::from_millis(millis))
+        };
+        assert_eq!(lines(3, 5000)[0], "longest pause 0 ms, 1 path");
+        assert_eq!(lines(1 << 30, 999)[0], "longest pause 0 ms, 1 path");
+        assert_eq!(
+            lines(1 << 20, 1000)[0],
+            "1.51x the best single link, repair 100.0 %, longest pause 0 ms, 1 path"
+        );
     }
 
     #[test]

@@ -1,18 +1,23 @@
 //! Listening for peers, and the ticket that lets them in.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
 
 use mpfec_core::net::{Connection, Endpoint, usable_interfaces};
 use mpfec_core::{Rng, Secret, ServerConfig, ServerTls, Ticket, TransportConfig};
 
+use tokio::task::JoinSet;
+
 use crate::args::ListenArgs;
+use crate::client::looks_like_ticket;
 use crate::clock;
 use crate::close::CloseCode;
 use crate::context::Context;
 use crate::engine;
-use crate::error::CliError;
+use crate::error::{CliError, plain};
+use crate::exit::Exit;
 use crate::output::{Event, Output, TicketReport};
 
 /// An endpoint that takes the holders of its ticket.
@@ -25,6 +30,9 @@ pub(crate) struct Service {
 impl Service {
     /// Listens where the arguments say, and writes the ticket where they say.
     pub(crate) fn start(context: &Context, args: &ListenArgs) -> Result<Self, CliError> {
+        if let Some(file) = &args.ticket_file {
+            check_ticket_file(file)?;
+        }
         let expires = args
             .expires
             .map(|time| (clock::since_1970() + time).as_secs())
@@ -76,7 +84,7 @@ impl Service {
     /// Handshakes that fail are told to nobody: whoever made them is not known.
     pub(crate) async fn accept(
         &self,
-        handshakes: &mut tokio::task::JoinSet<Option<Connection>>,
+        handshakes: &mut JoinSet<Option<Connection>>,
     ) -> Option<Connection> {
         loop {
             tokio::select! {
@@ -98,6 +106,37 @@ impl Service {
         }
     }
 
+    /// Waits until the ticket expires, which may be never. By the wall clock, which may be
+    /// set in between.
+    pub(crate) async fn expired(&self) {
+        let Some(expires) = self.ticket.expires() else {
+            return std::future::pending().await;
+        };
+        while !self.ticket.is_expired(clock::since_1970().as_secs()) {
+            // Whole seconds: never a moment too early.
+            let left = expires.saturating_sub(clock::since_1970().as_secs());
+            tokio::time::sleep(Duration::from_secs(left).clamp(BLINK, GLANCE)).await;
+        }
+    }
+
+    /// How a service ends whose ticket has expired: well if somebody came in time.
+    pub(crate) fn conclude(&self, output: &Output, served: u64) -> Result<(), CliError> {
+        self.endpoint.refuse_new();
+        if served == 0 {
+            return Err(CliError::new(
+                Exit::Authentication,
+                "the ticket has expired, and nothing came in time",
+                "run the command again for a new ticket, with a longer --expires",
+            ));
+        }
+        output.say("the ticket has expired: that was all");
+        output.event(&Event::Complete {
+            ok: true,
+            from: None,
+        });
+        Ok(())
+    }
+
     /// Says so if nobody on another host can use the ticket.
     pub(crate) fn warn_if_local(&self, output: &Output) {
         let mut addresses = self.ticket.addresses().iter();
@@ -116,6 +155,13 @@ impl Service {
             .collect();
         places.join(", ")
     }
+}
+
+/// The end of a service whose endpoint is closed. Its connections are not dropped before
+/// they know: their peers would not hear the reason.
+pub(crate) async fn ended<T: 'static>(connections: &mut JoinSet<T>) -> Result<(), CliError> {
+    while connections.join_next().await.is_some() {}
+    Ok(())
 }
 
 fn bind(config: &ServerConfig, addresses: &[SocketAddr]) -> Result<Endpoint, CliError> {
@@ -168,6 +214,33 @@ fn reachable(local: &[SocketAddr]) -> Vec<SocketAddr> {
     once
 }
 
+/// A file that is no ticket is not replaced: its name may be a mistake.
+fn check_ticket_file(file: &Path) -> Result<(), CliError> {
+    let refuse = |reason: &str| {
+        Err(CliError::new(
+            Exit::Destination,
+            format!("cannot write a ticket to {}: {reason}", file.display()),
+            "move it away, or choose another --ticket-file",
+        ))
+    };
+    match file.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return refuse(&plain(&error)),
+        Ok(metadata) if metadata.is_dir() => return refuse("it is a directory"),
+        Ok(metadata) if !metadata.is_file() => return refuse("it is no ordinary file"),
+        Ok(_) => {}
+    }
+    let mut beginning = Vec::new();
+    let read = std::fs::File::open(file)
+        .and_then(|file| file.take(TICKET_BEGINNING).read_to_end(&mut beginning));
+    match read {
+        Err(error) => refuse(&plain(&error)),
+        Ok(_) if beginning.is_empty() => Ok(()),
+        Ok(_) if looks_like_ticket(&String::from_utf8_lossy(&beginning)) => Ok(()),
+        Ok(_) => refuse("it exists and holds no ticket"),
+    }
+}
+
 /// Whoever reads a ticket can connect: the file is this user's only, and complete as soon
 /// as it is there.
 fn write_ticket(file: &Path, ticket: &Ticket) -> Result<(), CliError> {
@@ -181,11 +254,26 @@ fn write_ticket(file: &Path, ticket: &Ticket) -> Result<(), CliError> {
         temporary.persist(file).map_err(|error| error.error)?;
         Ok(())
     };
-    write().map_err(|error| CliError::destination(file, &error))
+    write().map_err(|error| {
+        CliError::new(
+            Exit::Destination,
+            format!(
+                "cannot write a ticket to {}: {}",
+                file.display(),
+                plain(&error)
+            ),
+            "choose another --ticket-file, in a directory that exists and you may write to",
+        )
+    })
 }
 
 /// Where mpfec listens unless told otherwise.
 pub(crate) const PORT: u16 = 47_800;
+/// Enough to see that it is a ticket.
+const TICKET_BEGINNING: u64 = 32;
+/// Between looks at the wall clock while a ticket is valid, at least and at most.
+const BLINK: Duration = Duration::from_millis(100);
+const GLANCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

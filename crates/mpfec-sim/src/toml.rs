@@ -1,7 +1,7 @@
 //! Setups as TOML files.
 //!
 //! ```toml
-//! name = "kitchen"                  # 1 to 32 letters, digits, '-', '_', '.'
+//! name = "kitchen"                  # 1 to 32 letters, digits, '-', '_', '.'; or the caller's
 //! summary = "Wi-Fi behind a wall, and a phone"
 //!
 //! [[path]]                          # 1 to 8 of them
@@ -59,6 +59,9 @@ use crate::{Change, Direction, PathSetup, Setup, SetupError, TimedChange};
 /// Why a file is not a setup.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ParseError {
+    /// Neither the file nor the caller gives a name.
+    #[error("the setup has no name: it begins with name = \"...\"")]
+    NoName,
     /// Larger than any sensible setup.
     #[error("a setup file has at most {MOST_BYTES} bytes, not {0}")]
     TooLong(usize),
@@ -100,11 +103,24 @@ pub const MOST_BYTES: usize = 1 << 20;
 pub const MOST_CHANGES: usize = 10_000;
 
 impl Setup {
-    /// Reads a setup from a TOML file's text. The result passes [`check`](Self::check).
+    /// Reads a setup from a TOML file's text, which names it. The result passes
+    /// [`check`](Self::check).
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn from_toml(text: &str) -> Result<Self, ParseError> {
+        Self::read_toml(text, None)
+    }
+
+    /// The same for a text that need not name it: then it is called `name`, such as the file is.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn from_toml_named(text: &str, name: &str) -> Result<Self, ParseError> {
+        Self::read_toml(text, Some(name))
+    }
+
+    fn read_toml(text: &str, name: Option<&str>) -> Result<Self, ParseError> {
         if text.len() > MOST_BYTES {
             return Err(ParseError::TooLong(text.len()));
         }
@@ -117,8 +133,9 @@ impl Setup {
             .into_iter()
             .map(PathTable::read)
             .collect::<Result<Vec<_>, _>>()?;
+        let name = file.name.or_else(|| name.map(str::to_owned));
         let mut setup = Self {
-            name: file.name,
+            name: name.ok_or(ParseError::NoName)?,
             summary: file.summary,
             paths,
             changes: Vec::new(),
@@ -146,7 +163,7 @@ impl Setup {
             backward: Some(LinkTable::of(&path.backward)),
         });
         let file = SetupTable {
-            name: self.name.clone(),
+            name: Some(self.name.clone()),
             summary: self.summary.clone(),
             paths: paths.collect(),
             changes: self
@@ -162,7 +179,8 @@ impl Setup {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SetupTable {
-    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     #[serde(default)]
     summary: String,
     #[serde(rename = "path", default)]

@@ -135,6 +135,9 @@ fn bar(share: f64, width: usize) -> String {
 fn whole(progress: &Progress) -> String {
     let percent = share(progress.bytes, progress.total);
     let percent = percent.map(|share| format!("{:>3.0} % ", 100.0 * share));
+    if let Some(silence) = &progress.silence {
+        return format!("{}{silence}", percent.unwrap_or_default());
+    }
     let left = progress.seconds_left.map(|seconds| {
         let time = Duration::from_secs(seconds.min(LONGEST_LEFT));
         format!("  {} left", units::countdown(time))
@@ -182,6 +185,7 @@ const LONGEST_LEFT: u64 = 8_640_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::Silence;
 
     fn progress(total: Option<u64>) -> Progress {
         let path = |id, name: &str, state: &str| PathProgress {
@@ -199,6 +203,7 @@ mod tests {
             seconds: 1.0,
             rate_mbps: 15.0,
             seconds_left: total.map(|_| 61),
+            silence: None,
             paths: vec![path(0, "wifi", "active"), path(1, "lte", "suspected")],
         }
     }
@@ -243,6 +248,24 @@ mod tests {
             "{text}"
         );
         assert!(first.contains("1.0 MiB"), "{text}");
+    }
+
+    #[test]
+    fn silence_is_told_in_place_of_the_rate() {
+        let silent = Progress {
+            silence: Some(Silence {
+                peer: "the receiver",
+                silent_seconds: 3,
+                gives_up_in_seconds: 7,
+            }),
+            ..progress(Some(4 << 20))
+        };
+        let text = render(&silent, 10.0, 80, false);
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.ends_with("25 % nothing from the receiver for 3 s, giving up in 7 s"),
+            "{text}"
+        );
     }
 
     #[test]

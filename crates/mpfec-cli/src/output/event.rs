@@ -1,5 +1,7 @@
 //! The JSON objects, one per line, told apart by `type`.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// Everything that `--json` prints.
@@ -24,6 +26,8 @@ pub(crate) enum Event {
     LinkRestored(LinkReport),
     /// Something in a directory that is neither file nor directory was left out.
     Skipped(SkippedReport),
+    /// A receiver that was killed has left a temporary file.
+    LeftOver(LeftOverReport),
     /// A transfer is complete and verified.
     Done(Done),
     /// A listing is complete, or a measurement whose result the client has.
@@ -85,7 +89,21 @@ pub(crate) struct Progress {
     pub(crate) rate_mbps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<u64>,
+    /// Set while nothing at all arrives from the peer.
+    #[serde(flatten)]
+    pub(crate) silence: Option<Silence>,
     pub(crate) paths: Vec<PathProgress>,
+}
+
+/// Nothing arrives from the peer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Silence {
+    /// Who is silent, for people.
+    #[serde(skip)]
+    pub(crate) peer: &'static str,
+    pub(crate) silent_seconds: u64,
+    /// After which the connection is given up, at the latest.
+    pub(crate) gives_up_in_seconds: u64,
 }
 
 /// What a path does at the moment.
@@ -125,6 +143,15 @@ pub(crate) struct SkippedReport {
     pub(crate) reason: String,
 }
 
+/// What a receiver has left behind.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LeftOverReport {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// Since it was last written.
+    pub(crate) age_seconds: Option<u64>,
+}
+
 /// What a path has done in all.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PathReport {
@@ -155,8 +182,9 @@ pub(crate) struct Done {
     pub(crate) goodput_mbps: f64,
     /// Of the one file; of several, of their names and hashes in order.
     pub(crate) blake3: String,
-    /// Against what the best path can carry alone (demo), or has carried.
-    pub(crate) gain_over_best_path: f64,
+    /// Against what the best path can carry alone (demo), or has carried; `null` where so
+    /// little was transferred that it says nothing.
+    pub(crate) gain_over_best_path: Option<f64>,
     /// Longest time in which nothing arrived at the receiver.
     pub(crate) longest_pause_ms: f64,
     /// Repair symbols per source symbol, where this end sent.
@@ -198,4 +226,19 @@ pub(crate) struct BlockDelay {
     pub(crate) max: f64,
     /// Mean difference between one block and the next.
     pub(crate) jitter: f64,
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            peer,
+            silent_seconds,
+            gives_up_in_seconds,
+        } = self;
+        write!(f, "nothing from {peer} for {silent_seconds} s, giving up ")?;
+        match gives_up_in_seconds {
+            0 => f.write_str("soon"),
+            seconds => write!(f, "in {seconds} s"),
+        }
+    }
 }

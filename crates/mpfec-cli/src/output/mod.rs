@@ -4,13 +4,14 @@ mod bars;
 mod event;
 
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::bars::Bars;
 pub(crate) use self::event::{
-    BlockDelay, Done, Event, LinkReport, PathChangeReport, PathProgress, PathReport, PerfResult,
-    Progress, SkippedReport, TicketReport,
+    BlockDelay, Done, Event, LeftOverReport, LinkReport, PathChangeReport, PathProgress,
+    PathReport, PerfResult, Progress, Silence, SkippedReport, TicketReport,
 };
 use crate::clock;
 use crate::error::CliError;
@@ -28,6 +29,8 @@ struct Inner {
     terminal: bool,
     colour: bool,
     state: Mutex<State>,
+    /// The program is being stopped: what follows from that is told to nobody.
+    stopped: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +52,7 @@ impl Output {
             terminal,
             colour: terminal && !no_colour,
             state: Mutex::default(),
+            stopped: AtomicBool::new(false),
         }))
     }
 
@@ -65,6 +69,7 @@ impl Output {
     /// One JSON object on a line; nothing without `--json`.
     pub(crate) fn event(&self, event: &Event) {
         if self.0.json
+            && !self.is_stopped()
             && let Ok(line) = serde_json::to_string(event)
         {
             self.data(&line);
@@ -87,7 +92,7 @@ impl Output {
 
     /// A line for people.
     pub(crate) fn say(&self, line: &str) {
-        if !self.0.json && !self.0.quiet {
+        if !self.0.json && !self.0.quiet && !self.is_stopped() {
             self.print(line);
         }
     }
@@ -104,7 +109,7 @@ impl Output {
         if self.0.json {
             return self.event(&Event::Progress(progress.clone()));
         }
-        if self.0.quiet {
+        if self.0.quiet || self.is_stopped() {
             return;
         }
         let now = clock::now();
@@ -137,8 +142,27 @@ impl Output {
         state.last_plain = None;
     }
 
+    /// From now on only the last error is told: the program is being stopped, and whatever
+    /// else goes wrong follows from that.
+    pub(crate) fn stop(&self) {
+        self.end_progress();
+        self.0.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::Relaxed)
+    }
+
     /// What is wrong and what to try, on two lines.
     pub(crate) fn error(&self, error: &CliError) {
+        if !self.is_stopped() {
+            self.last_error(error);
+        }
+    }
+
+    /// The error that ends the program.
+    pub(crate) fn last_error(&self, error: &CliError) {
+        self.0.stopped.store(false, Ordering::Relaxed);
         self.end_progress();
         self.event(&Event::Error {
             code: error.exit.code(),
@@ -178,6 +202,9 @@ fn plain(progress: &Progress) -> String {
         .filter(|total| *total > 0)
         .map(|total| format!("{:>3.0} %  ", 100.0 * progress.bytes as f64 / total as f64))
         .unwrap_or_default();
+    if let Some(silence) = &progress.silence {
+        return format!("{share}{}  {silence}", units::size(progress.bytes));
+    }
     let paths = progress
         .paths
         .iter()

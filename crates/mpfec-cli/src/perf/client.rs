@@ -62,6 +62,7 @@ pub(super) async fn measure(
         done: Arc::clone(&moved),
         total: wanted.bytes,
         is_sender: !wanted.reverse,
+        patience: (!wanted.same_clock).then_some(engine::PATIENCE),
     };
     let monitor = Monitor::start(connection.clone(), context.output.clone(), watched);
     let outcome = session::ask(connection, wanted, &moved).await;

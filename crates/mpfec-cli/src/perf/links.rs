@@ -51,13 +51,29 @@ fn from_file(file: &Path) -> Result<Setup, CliError> {
         ),
         _ => CliError::source(file, &error),
     })?;
-    Setup::from_toml(&text).map_err(|error| {
+    Setup::from_toml_named(&text, &name_of(file)).map_err(|error| {
         CliError::new(
             Exit::Usage,
             format!("{} is no set-up: {error}", file.display()),
-            "see the documentation of emulated links for what a file may say",
+            "see mpfec perf local --help for an example and what a file may say",
         )
     })
+}
+
+/// What a set-up is called that does not say so itself: as its file, as far as that is a name.
+fn name_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let name: String = stem
+        .chars()
+        .map(|letter| if is_fit(letter) { letter } else { '-' })
+        .take(LONGEST_NAME)
+        .collect();
+    if name.is_empty() {
+        "file".to_owned()
+    } else {
+        name
+    }
 }
 
 fn emulates_nothing(setup: &Setup) -> bool {
@@ -96,9 +112,36 @@ pub(super) fn list(output: &Output) {
     });
 }
 
+/// Letters of a set-up's name.
+const LONGEST_NAME: usize = 32;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_s_name_is_made_to_fit() {
+        let golden = [
+            ("/tmp/kitchen.toml", "kitchen"),
+            ("my links (2).toml", "my-links--2-"),
+            ("..", "file"),
+        ];
+        for (file, name) in golden {
+            assert_eq!(name_of(Path::new(file)), name);
+        }
+        assert_eq!(name_of(Path::new(&"x".repeat(99))).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn the_example_in_the_help_is_a_set_up() {
+        let example = crate::args::LINKS_EXAMPLE;
+        let setup = Setup::from_toml_named(example, "kitchen").unwrap();
+        assert_eq!(
+            (setup.paths.len(), setup.changes.len()),
+            (2, 3),
+            "the last one cuts and sets"
+        );
+    }
 
     #[test]
     fn what_emulates_nothing_needs_no_relay() {

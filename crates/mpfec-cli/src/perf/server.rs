@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
 use crate::output::Event;
-use crate::service::Service;
+use crate::service::{self, Service};
 
 /// Prints a ticket, and answers those who hold it.
 pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), CliError> {
@@ -26,10 +26,16 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
     ));
     let mut handshakes = JoinSet::new();
     let mut sessions = JoinSet::new();
+    let mut complete = 0;
     loop {
         tokio::select! {
+            () = service.expired(), if sessions.is_empty() => {
+                return service.conclude(output, complete);
+            }
             connection = service.accept(&mut handshakes) => {
-                let Some(connection) = connection else { return Ok(()) };
+                let Some(connection) = connection else {
+                    return service::ended(&mut sessions).await;
+                };
                 sessions.spawn(async move {
                     let from = connection.paths().first().map(|path| path.tuple.remote.to_string());
                     (from.unwrap_or_default(), serve(&connection).await)
@@ -39,6 +45,7 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
                 let Ok((from, result)) = ended else { continue };
                 match &result {
                     Ok(()) => {
+                        complete += 1;
                         output.say(&format!("measured with {from}"));
                         output.event(&Event::Complete { ok: true, from: Some(from) });
                     }

@@ -4,10 +4,13 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::{Builder, NamedTempFile};
+use walkdir::WalkDir;
 
 use super::name::SafePath;
+use crate::clock;
 
 /// A directory that nothing is stored outside of.
 #[derive(Debug, Clone)]
@@ -24,14 +27,26 @@ pub(super) struct Pending {
     overwrite: bool,
 }
 
+/// A temporary file that was found.
+#[derive(Debug)]
+pub(super) struct LeftOver {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    /// Since it was last written.
+    pub(super) age: Option<Duration>,
+}
+
 impl Destination {
-    /// `root` must be a directory.
+    /// `root` must be a directory that files can be made in.
     pub(crate) fn new(root: &Path, overwrite: bool) -> io::Result<Self> {
         let root = root.canonicalize()?;
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, overwrite })
+        let destination = Self { root, overwrite };
+        // Better now than when somebody sends something.
+        Self::temporary(&destination.root, None)?;
+        Ok(destination)
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -54,16 +69,48 @@ impl Destination {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut builder = Builder::new();
-        builder.prefix(".mpfec-").suffix(".part");
-        if let Some(permissions) = permissions(is_executable) {
-            builder.permissions(permissions);
-        }
         Ok(Pending {
-            file: builder.tempfile_in(&dir)?,
+            file: Self::temporary(&dir, permissions(is_executable))?,
             target,
             overwrite: self.overwrite,
         })
+    }
+
+    fn temporary(dir: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        if let Some(permissions) = permissions {
+            builder.permissions(permissions);
+        }
+        builder.tempfile_in(dir)
+    }
+
+    /// Temporary files that are there already: of a receiver that was killed, or of another
+    /// one that is at work. Which it is cannot be told for certain, so they stay. Looks at
+    /// the root and, in not too many places, below.
+    pub(super) fn left_over(&self) -> Vec<LeftOver> {
+        let top = WalkDir::new(&self.root).min_depth(1).max_depth(1);
+        let below = WalkDir::new(&self.root)
+            .min_depth(2)
+            .same_file_system(true)
+            .into_iter();
+        let entries = top.into_iter().chain(below.take(MOST_PLACES));
+        let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+        entries
+            .filter_map(Result::ok)
+            .filter(|entry| {
+                entry.file_type().is_file() && entry.file_name().to_str().is_some_and(is_ours)
+            })
+            .filter_map(|entry| {
+                let metadata = entry.metadata().ok()?;
+                let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok();
+                Some(LeftOver {
+                    path: entry.into_path(),
+                    bytes: metadata.len(),
+                    age: written.and_then(|written| clock::since_1970().checked_sub(written)),
+                })
+            })
+            .collect()
     }
 
     /// Goes down from the root, making what is missing. Links are not followed: they may
@@ -136,6 +183,12 @@ fn permissions(_: bool) -> Option<Permissions> {
     None
 }
 
+/// What files are called until they are complete.
+const PREFIX: &str = ".mpfec-";
+const SUFFIX: &str = ".part";
+/// Where else to look for them: a directory may hold any number of others.
+const MOST_PLACES: usize = 10_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +220,30 @@ mod tests {
         assert!(!root.path().join("x").exists());
         drop(pending);
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_that_a_killed_receiver_left_are_found_and_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let destination = Destination::new(root.path(), false).unwrap();
+        assert_eq!(destination.left_over().len(), 0, "its own probe is gone");
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        for name in [
+            ".mpfec-Ab12Cd.part",
+            "a/b/.mpfec-x.part",
+            "a/film.part",
+            "b",
+        ] {
+            fs::write(root.path().join(name), "half").unwrap();
+        }
+        let left = destination.left_over();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert!(left[0].path.ends_with(".mpfec-Ab12Cd.part"), "{left:?}");
+        assert!(
+            left.iter().all(|one| one.bytes == 4 && one.age.is_some()),
+            "{left:?}"
+        );
+        assert_eq!(destination.left_over().len(), 2);
     }
 
     #[test]

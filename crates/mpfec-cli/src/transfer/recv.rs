@@ -15,14 +15,15 @@ use crate::args::RecvArgs;
 use crate::clock;
 use crate::close::{CloseCode, or_its_reason};
 use crate::context::Context;
+use crate::engine;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::frame::{self, Hello};
 use crate::monitor::{Monitor, Watched};
 use crate::names::Names;
-use crate::output::Output;
+use crate::output::{Event, LeftOverReport, Output};
 use crate::report;
-use crate::service::Service;
+use crate::service::{self, Service};
 use crate::units;
 
 /// Prints a ticket, and receives from those who hold it.
@@ -30,6 +31,7 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
     let destination = Destination::new(&args.dir, args.overwrite)
         .map_err(|error| CliError::destination(&args.dir, &error))?;
     let service = Service::start(&context, &args.listen)?;
+    mention_left_over(&context.output, &destination);
     invite(&context.output, &service, &destination);
     let receiver = Receiver {
         context,
@@ -39,17 +41,26 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
     };
     let mut handshakes = JoinSet::new();
     let mut transfers = JoinSet::new();
+    let mut complete = 0;
     loop {
         tokio::select! {
+            () = service.expired(), if transfers.is_empty() => {
+                return service.conclude(&receiver.context.output, complete);
+            }
             connection = service.accept(&mut handshakes) => {
-                let Some(connection) = connection else { return Ok(()) };
+                let Some(connection) = connection else {
+                    return service::ended(&mut transfers).await;
+                };
                 transfers.spawn(receiver.clone().serve(connection));
             }
             Some(ended) = transfers.join_next() => {
                 let result = ended.unwrap_or_else(|error| Err(CliError::other("a transfer failed", error)));
                 let result = match result {
                     Ok(Outcome::NoTransfer) => continue,
-                    Ok(Outcome::Complete) => Ok(()),
+                    Ok(Outcome::Complete) => {
+                        complete += 1;
+                        Ok(())
+                    }
                     Err(error) => Err(error),
                 };
                 if args.once {
@@ -77,6 +88,26 @@ fn invite(output: &Output, service: &Service, destination: &Destination) {
         "on the other machine:  mpfec send {} FILE",
         service.ticket
     ));
+}
+
+/// Tells of files that a receiver has left which was killed.
+fn mention_left_over(output: &Output, destination: &Destination) {
+    for left in destination.left_over() {
+        let age = left
+            .age
+            .map(|age| format!(", last written {} ago", units::time(age)));
+        output.say(&format!(
+            "left over from a receiver that was killed, unless another is writing it now: {} ({}{})",
+            left.path.display(),
+            units::size(left.bytes),
+            age.unwrap_or_default()
+        ));
+        output.event(&Event::LeftOver(LeftOverReport {
+            path: left.path.display().to_string(),
+            bytes: left.bytes,
+            age_seconds: left.age.map(|age| age.as_secs()),
+        }));
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -161,6 +192,7 @@ impl Receiver {
             done: Arc::clone(&counters.bytes),
             total: hello.bytes,
             is_sender: false,
+            patience: Some(engine::PATIENCE),
         };
         let monitor = Monitor::start(connection.clone(), output.clone(), watched);
         let result = receive(connection, control, &self.destination, &counters).await;

@@ -1,6 +1,7 @@
 //! `mpfec send`
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::client;
 use crate::clock;
 use crate::close::CloseCode;
 use crate::context::Context;
+use crate::engine;
 use crate::error::CliError;
 use crate::monitor::{Monitor, Watched};
 use crate::names::Names;
@@ -72,6 +74,7 @@ fn watch(items: &[Item], done: &Arc<AtomicU64>) -> Watched {
         done: Arc::clone(done),
         total: source::total(items),
         is_sender: true,
+        patience: Some(engine::PATIENCE),
     }
 }
 
@@ -84,14 +87,28 @@ async fn farewell(endpoint: &mpfec_core::net::Endpoint) {
 /// The ticket, unless it is in a file, and the rest: it is the word that looks like one,
 /// or else the first.
 fn split(words: &[OsString], has_file: bool) -> Result<(Option<String>, Vec<OsString>), CliError> {
+    let looks = |word: &OsStr| word.to_str().is_some_and(client::looks_like_ticket);
+    let found = words.iter().position(|word| looks(word));
     if has_file {
-        return Ok((None, words.to_vec()));
+        return match (words, found) {
+            ([], _) => Err(CliError::usage(
+                "nothing to send",
+                "name at least one file or directory, or - for standard input: mpfec send --ticket-file F FILE",
+            )),
+            (_, Some(at)) if !exists(words.get(at)) => Err(CliError::usage(
+                "a ticket, and --ticket-file as well",
+                "leave out one of them",
+            )),
+            _ => Ok((None, words.to_vec())),
+        };
     }
-    let looks = |word: &OsStr| {
-        word.to_str()
-            .is_some_and(|word| word.to_ascii_lowercase().starts_with("mpfec1:"))
-    };
-    let at = words.iter().position(|word| looks(word)).unwrap_or(0);
+    if words.is_empty() {
+        return Err(CliError::usage(
+            "no ticket and nothing to send",
+            "give the ticket and at least one file or directory, or - for standard input: mpfec send TICKET FILE",
+        ));
+    }
+    let at = found.unwrap_or(0);
     let ticket = words
         .get(at)
         .map(|word| word.to_string_lossy().into_owned());
@@ -108,6 +125,10 @@ fn split(words: &[OsString], has_file: bool) -> Result<(Option<String>, Vec<OsSt
         ));
     }
     Ok((ticket, sources))
+}
+
+fn exists(word: Option<&OsString>) -> bool {
+    word.is_some_and(|word| Path::new(word).symlink_metadata().is_ok())
 }
 
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -144,7 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_alone_is_not_enough() {
+    fn a_ticket_alone_is_not_enough_and_two_are_too_many() {
+        assert!(split(&[], false).is_err() && split(&[], true).is_err());
+        assert!(split(&words(&["mpfec1:abc", "x"]), true).is_err());
         assert!(split(&words(&["mpfec1:abc"]), false).is_err());
     }
 }

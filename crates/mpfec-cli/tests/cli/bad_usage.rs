@@ -6,7 +6,7 @@ use crate::support::{LONG, Mpfec};
 
 #[test]
 fn wrong_words_are_explained_in_two_lines() {
-    let cases: [&[&str]; 10] = [
+    let cases: [&[&str]; 11] = [
         &["--frobnicate"],
         &[],
         &["send"],
@@ -17,6 +17,7 @@ fn wrong_words_are_explained_in_two_lines() {
         &["perf", "local", "--time", "1", "--bytes", "5"],
         &["demo", "--size", "0"],
         &["send", "--profile", "nonsense", "x", "y"],
+        &["recv", "--recv-buffer", "10"],
     ];
     for words in cases {
         Mpfec::start(words).end(LONG).failed(2, &[]);
@@ -86,6 +87,9 @@ fn interfaces_are_listed_with_the_reason_why_they_are_not_used() {
             Some(line["reason"].is_null()),
             "{line:#}"
         );
+        if line["kind"] == "loopback" {
+            assert_ne!(line["addresses"], serde_json::json!([]), "{line:#}");
+        }
         for field in ["name", "kind", "addresses", "mtu"] {
             assert!(!line[field].is_null(), "{line:#}");
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{LONG, Mpfec, Receiver, send};
+use crate::support::{LONG, Mpfec, Receiver, send, serve};
 
 /// A transfer of standard input that waits for more.
 fn under_way() -> (Receiver, Mpfec) {
@@ -55,6 +55,28 @@ fn a_receiver_that_waits_can_be_stopped() {
         .process
         .end(Duration::from_secs(5))
         .failed(130, &["interrupted"]);
+}
+
+#[test]
+fn a_receiver_for_several_transfers_says_no_more_when_it_is_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["recv", "--json", "--listen", "127.0.0.1:0", "--dir"];
+    let words = [words.as_slice(), &[dir.path().to_str().unwrap()]].concat();
+    let (receiver, ticket) = serve(&words);
+    let mut sender = send(&ticket, &[OsStr::new("-")]);
+    sender.feed(b"beginning", false);
+    receiver.wait_for("progress", |line| {
+        line["type"] == "progress" && line["bytes"] == 9
+    });
+    receiver.signal(Signal::SIGINT);
+    let ended = receiver.end(Duration::from_secs(5));
+    ended.failed(130, &["interrupted"]);
+    assert!(ended.err.contains("prints a new"), "{ended:#?}");
+    let errors = ended
+        .lines()
+        .into_iter()
+        .filter(|line| line["type"] == "error");
+    assert_eq!(errors.count(), 1, "{ended:#?}");
 }
 
 #[test]

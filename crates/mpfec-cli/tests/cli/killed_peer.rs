@@ -55,5 +55,19 @@ fn the_sender_notices_a_receiver_that_is_killed() {
         began.elapsed()
     );
     ended.failed(5, &["peer"]);
+    let silent = ended
+        .lines()
+        .into_iter()
+        .find(|line| !line["silent_seconds"].is_null());
+    let silent = silent.unwrap_or_else(|| panic!("the silence is not told: {ended:#?}"));
+    let seconds = |field: &str| silent[field].as_u64().unwrap();
+    let (so_far, left) = (seconds("silent_seconds"), seconds("gives_up_in_seconds"));
+    assert!(so_far >= 3 && so_far + left <= 10, "{silent:#}");
     assert!(!receiver.path("film").exists());
+
+    let left = Receiver::start_in(receiver.dir, &[]);
+    left.process.wait_for("what was left over", |line| {
+        let path = line["path"].as_str().unwrap_or_default();
+        line["type"] == "left_over" && path.ends_with(".part") && line["bytes"].as_u64() > Some(0)
+    });
 }

@@ -9,6 +9,21 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use crate::support::{LONG, Mpfec, Receiver, left_out, noise, send, serve, tree};
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_takes_no_files_is_told_before_anybody_sends() {
+    // Not even root may make files there.
+    let words = [
+        "recv",
+        "--json",
+        "--listen",
+        "127.0.0.1:0",
+        "--dir",
+        "/sys/kernel",
+    ];
+    Mpfec::start(words).end(LONG).failed(4, &["/sys/kernel"]);
+}
+
+#[test]
 fn a_file_that_exists_is_kept_unless_overwriting_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("film");

@@ -143,7 +143,7 @@ fn a_set_up_from_a_file_is_taken() {
     ended.failed(2, &["links.toml"]);
     std::fs::write(
         &file,
-        "name = \"kitchen\"\n[[path]]\nname = \"only\"\nboth = { rate_mbps = 20, delay_ms = 5 }\n",
+        "[[path]]\nname = \"only\"\nboth = { rate_mbps = 20, delay_ms = 5 }\n",
     )
     .unwrap();
     let words = [
@@ -157,6 +157,7 @@ fn a_set_up_from_a_file_is_taken() {
     ];
     let result = result(&Mpfec::start(words).end(LONG));
     assert_eq!(result["paths"].as_array().unwrap().len(), 1);
+    assert_eq!(result["links"], "links", "named as the file is");
 }
 
 #[test]

@@ -188,18 +188,19 @@ impl Ended {
         let done = self.last();
         assert_eq!(done["type"], "done", "{self:#?}");
         assert_eq!(done["ok"], true, "{self:#?}");
-        for number in [
-            "bytes",
-            "seconds",
-            "goodput_mbps",
-            "gain_over_best_path",
-            "longest_pause_ms",
-        ] {
+        for number in ["bytes", "seconds", "goodput_mbps", "longest_pause_ms"] {
             assert!(
                 done[number].as_f64().is_some_and(|value| value >= 0.0),
                 "{number}: {done:#}"
             );
         }
+        let is_telling = done["bytes"].as_u64() >= Some(1 << 20);
+        let gain = done.get("gain_over_best_path").map(|gain| gain.as_f64());
+        assert_eq!(
+            gain.map(|gain| gain.is_some()),
+            Some(is_telling),
+            "{done:#}"
+        );
         assert_eq!(done["blake3"].as_str().map(str::len), Some(64), "{done:#}");
         assert!(!done["paths"].as_array().unwrap().is_empty(), "{done:#}");
         done

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpfec_core::{Rng, Secret, ServerTls, Ticket};
 
-use crate::support::{Mpfec, now, send};
+use crate::support::{LONG, Mpfec, Receiver, now, send};
 
 /// For a server that is not there.
 fn ticket(address: std::net::SocketAddr) -> Ticket {
@@ -56,6 +56,51 @@ fn an_interface_that_is_not_there_is_a_wrong_argument() {
     Mpfec::start(words)
         .end(Duration::from_secs(5))
         .failed(2, &["nosuch0"]);
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_a_wrong_argument_too() {
+    let elsewhere = ticket("203.0.113.7:47800".parse().unwrap()).to_string();
+    for path in ["lo", "127.0.0.1"] {
+        let words = ["perf", "client", "--json", "--path", path, &elsewhere];
+        let ended = Mpfec::start(words).end(Duration::from_secs(5));
+        if path != "lo" || cfg!(target_os = "linux") {
+            ended.failed(2, &[path, "203.0.113.7"]);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn paths_over_loopback_lead_to_this_host_and_have_names_of_their_own() {
+    let receiver = Receiver::start(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x"), "content").unwrap();
+    let ticket = receiver.ticket.to_string();
+    let words = [
+        "send",
+        "--json",
+        "--path",
+        "lo",
+        "--path",
+        "127.0.0.2",
+        &ticket,
+    ];
+    let source = dir.path().join("x");
+    let words = words.map(std::ffi::OsStr::new).into_iter();
+    let sent = Mpfec::start(words.chain([source.as_os_str()]))
+        .end(LONG)
+        .done();
+    let paths = sent["paths"].as_array().unwrap();
+    assert_eq!(paths[0]["name"], "loopback", "{sent:#}");
+    assert!(
+        paths
+            .iter()
+            .skip(1)
+            .all(|path| path["name"] == "loopback 127.0.0.2"),
+        "{sent:#}"
+    );
+    receiver.process.end(LONG).done();
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct Interface {
     /// What sort of link it is.
     pub kind: InterfaceKind,
     /// Addresses that packets can be sent from: no link-local ones, none that are still
-    /// checked for duplicates. IPv4 first.
+    /// checked for duplicates, and loopback ones of a loopback interface only. IPv4 first.
     pub addresses: Vec<IpAddr>,
     /// Bytes of an IP packet at most, where the system tells.
     pub mtu: Option<u32>,
@@ -67,7 +67,7 @@ impl Interface {
             .gateway
             .as_ref()
             .is_some_and(|gateway| !gateway.ipv4.is_empty() || !gateway.ipv6.is_empty());
-        let addresses = addresses(raw);
+        let addresses = addresses(raw, kind == InterfaceKind::Loopback);
         let is_bridge = is_bridge
             || BRIDGE_NAMES
                 .iter()
@@ -136,9 +136,9 @@ pub fn usable_interfaces() -> Vec<Interface> {
         .collect()
 }
 
-fn addresses(raw: &netdev::Interface) -> Vec<IpAddr> {
+fn addresses(raw: &netdev::Interface, is_loopback: bool) -> Vec<IpAddr> {
     let v4 = raw.ipv4_addrs().into_iter().filter(|ip| {
-        !(ip.is_loopback()
+        !((ip.is_loopback() && !is_loopback)
             || ip.is_link_local()
             || ip.is_unspecified()
             || ip.is_multicast()
@@ -154,7 +154,7 @@ fn addresses(raw: &netdev::Interface) -> Vec<IpAddr> {
         .into_iter()
         .zip(flags)
         .filter(|(ip, flags)| {
-            let ours = !(ip.is_loopback()
+            let ours = !((ip.is_loopback() && !is_loopback)
                 || ip.is_unicast_link_local()
                 || ip.is_unspecified()
                 || ip.is_multicast());
@@ -251,6 +251,8 @@ mod tests {
         );
         let lo = raw("lo", CONNECTED | IFF_LOOPBACK as u32, &["127.0.0.1", "::1"]);
         assert_eq!(why_not(&lo), Some(WhyNot::Loopback));
+        let own: [IpAddr; 2] = ["127.0.0.1", "::1"].map(|ip| ip.parse().unwrap());
+        assert_eq!(Interface::of(&lo, false).addresses, own);
     }
 
     #[test]

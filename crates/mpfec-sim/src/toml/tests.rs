@@ -318,3 +318,14 @@ proptest! {
         let _ = Setup::from_toml(&format!("{}{with}{}", &KITCHEN[..at], &KITCHEN[end..]));
     }
 }
+
+#[test]
+fn a_file_without_a_name_takes_the_one_it_is_given() {
+    let nameless = KITCHEN.replacen("name = \"kitchen\"", "", 1);
+    assert_eq!(Setup::from_toml(&nameless), Err(ParseError::NoName));
+    let setup = Setup::from_toml_named(&nameless, "attic").expect("valid");
+    assert_eq!(setup.name, "attic");
+    let named = Setup::from_toml_named(KITCHEN, "attic").expect("valid");
+    assert_eq!(named.name, "kitchen", "what the file says counts");
+    assert!(Setup::from_toml_named(&nameless, "an attic").is_err());
+}
