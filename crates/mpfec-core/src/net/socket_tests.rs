@@ -198,15 +198,15 @@ async fn a_socket_bound_to_an_interface_sends_by_it() {
 #[cfg(target_os = "linux")]
 async fn a_socket_whose_interface_or_address_is_gone_says_so() {
     use crate::net::test_link::TestLink;
-    let losses: [fn(&TestLink); 2] = [TestLink::remove, |link| link.remove_address("198.18.78")];
+    let losses: [fn(&TestLink); 2] = [TestLink::remove, TestLink::remove_address];
     for (lose, bind_to_device) in losses.into_iter().zip([false, true]) {
         let Some(link) = TestLink::new('s') else {
             return;
         };
-        link.up("198.18.78");
+        link.up();
         let device = bind_to_device.then_some(link.name.as_str());
-        let socket = UdpSocket::bind("198.18.78.1:0".parse().unwrap(), device).unwrap();
-        let peer = to("198.18.78.2:9".parse().unwrap(), 3, None);
+        let socket = UdpSocket::bind(link.own(0), device).unwrap();
+        let peer = to(link.neighbour(9), 3, None);
         let before = send(&socket, &peer, b"abc").await;
         assert!(matches!(before, Sent::All), "{before:?}");
         lose(&link);
@@ -222,9 +222,9 @@ async fn a_batch_of_datagrams_too_big_for_the_interface_says_so() {
         return;
     };
     link.set_mtu(1300);
-    link.up("198.18.77");
-    let socket = UdpSocket::bind("198.18.77.1:0".parse().unwrap(), Some(&link.name)).unwrap();
-    let peer = "198.18.77.2:9".parse().unwrap();
+    link.up();
+    let socket = UdpSocket::bind(link.own(0), Some(&link.name)).unwrap();
+    let peer = link.neighbour(9);
     for (segment, fits) in [(1272, true), (1273, false), (1472, false), (1272, true)] {
         for segments in [1, 5] {
             let bytes = vec![0; segment * segments];
@@ -245,15 +245,10 @@ async fn a_socket_bound_to_an_interface_that_is_down_does_not_send_by_another() 
     let Some(link) = crate::net::test_link::TestLink::new('d') else {
         return;
     };
-    link.up("198.18.79");
-    let socket = UdpSocket::bind("198.18.79.1:0".parse().unwrap(), Some(&link.name)).unwrap();
+    link.up();
+    let socket = UdpSocket::bind(link.own(0), Some(&link.name)).unwrap();
     link.down();
-    let sent = send(
-        &socket,
-        &to("198.18.79.2:9".parse().unwrap(), 3, None),
-        b"abc",
-    )
-    .await;
+    let sent = send(&socket, &to(link.neighbour(9), 3, None), b"abc").await;
     assert!(matches!(sent, Sent::Lost), "{sent:?}");
 }
 

@@ -1,11 +1,14 @@
 //! A virtual link for tests that need an interface to come and go: needs root and `ip`.
 
+use std::net::SocketAddr;
 use std::process::Command;
 
 /// One end of a pair of virtual links that are up, with an address; removed when dropped.
 #[derive(Debug)]
 pub(super) struct TestLink {
     pub(super) name: String,
+    /// The first three numbers of its addresses.
+    network: String,
 }
 
 impl TestLink {
@@ -21,15 +24,33 @@ impl TestLink {
             eprintln!("skipped: cannot add a virtual link here (needs root, ip and veth)");
             return None;
         }
-        let link = Self { name };
+        // Networks for measurements (RFC 2544): another one for each test and each process,
+        // as several may run at once.
+        let number = (26 * std::process::id() + u32::from(tag) - u32::from('a')) % 512;
+        let network = format!("198.{}.{}", 18 + number / 256, number % 256);
+        let link = Self { name, network };
         assert!(ip(&["link", "set", &peer, "up"]));
         Some(link)
     }
 
-    /// Switches it on with an address of a /30 network and a neighbour, the next address,
-    /// who needs no asking.
-    pub(super) fn up(&self, network: &str) {
-        let (own, neighbour) = (format!("{network}.1/30"), format!("{network}.2"));
+    /// Its address once it is up, at `port`.
+    pub(super) fn own(&self, port: u16) -> SocketAddr {
+        self.address(1, port)
+    }
+
+    /// The neighbour at the other end, who takes everything and never answers.
+    pub(super) fn neighbour(&self, port: u16) -> SocketAddr {
+        self.address(2, port)
+    }
+
+    fn address(&self, host: u8, port: u16) -> SocketAddr {
+        let text = format!("{}.{host}:{port}", self.network);
+        text.parse().expect("an address and a port")
+    }
+
+    /// Switches it on with its address and a neighbour, the next address, who needs no asking.
+    pub(super) fn up(&self) {
+        let (own, neighbour) = (self.own_network(), self.neighbour(0).ip().to_string());
         assert!(ip(&["link", "set", &self.name, "up"]));
         assert!(ip(&["addr", "add", &own, "dev", &self.name]));
         let static_entry = [
@@ -52,14 +73,12 @@ impl TestLink {
         assert!(ip(&["link", "set", &self.name, "down"]));
     }
 
-    pub(super) fn remove_address(&self, network: &str) {
-        assert!(ip(&[
-            "addr",
-            "del",
-            &format!("{network}.1/30"),
-            "dev",
-            &self.name
-        ]));
+    pub(super) fn remove_address(&self) {
+        assert!(ip(&["addr", "del", &self.own_network(), "dev", &self.name]));
+    }
+
+    fn own_network(&self) -> String {
+        format!("{}/30", self.own(0).ip())
     }
 
     pub(super) fn remove(&self) {
