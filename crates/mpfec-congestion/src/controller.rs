@@ -10,7 +10,7 @@ use crate::{RateSample, RttEstimator};
 /// All sizes are bytes of UDP payload (headers and tag of the packet included).
 pub trait CongestionController: fmt::Debug + Send {
     /// A packet that counts in flight left. `in_flight` includes it.
-    fn on_packet_sent(&mut self, now: Instant, bytes: u64, in_flight: u64);
+    fn on_packet_sent(&mut self, _now: Instant, _bytes: u64, _in_flight: u64) {}
 
     /// An ACK frame acknowledged packets for the first time. If the same frame makes packets
     /// count as lost, [`Self::on_congestion_event`] comes before or after it.
@@ -21,10 +21,11 @@ pub trait CongestionController: fmt::Debug + Send {
 
     /// The probe timer expired for the `count`th time in a row without an answer (from 1), or
     /// the path became suspected. What was in flight may be declared lost without an event.
-    fn on_timeout(&mut self, now: Instant, count: u32);
+    /// RFC 9002 §7.5: this alone says nothing about the window.
+    fn on_timeout(&mut self, _now: Instant, _count: u32) {}
 
     /// A suspected path answers again.
-    fn on_return(&mut self, now: Instant);
+    fn on_return(&mut self, _now: Instant) {}
 
     /// Acknowledgements come back another way from now on: RTTs of before say nothing about
     /// those to come.
@@ -44,7 +45,9 @@ pub trait CongestionController: fmt::Debug + Send {
 
     /// Bytes per second at which packets should leave. `None` leaves it to the caller, which
     /// paces a little above `cwnd / srtt` (RFC 9002 §7.7).
-    fn pacing_rate(&self) -> Option<u64>;
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
 
     /// Short lower-case name of the present state, for people.
     fn state(&self) -> &'static str;

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use crate::CongestionController;
 use crate::delay::Delay;
-use crate::lia::Lia;
 use crate::lia_diff::LiaDiff;
 use crate::new_reno::NewReno;
+use crate::{lia, new_reno};
 
 /// Which congestion controller a path uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,9 +35,13 @@ impl ControllerKind {
         initial_window_packets: u64,
     ) -> Box<dyn CongestionController> {
         match self {
-            Self::NewReno => Box::new(NewReno::new(mss, initial_window_packets)),
+            Self::NewReno => Box::new(NewReno::new(
+                mss,
+                initial_window_packets,
+                new_reno::increase,
+            )),
             Self::Delay => Box::new(Delay::new(mss, initial_window_packets)),
-            Self::Lia => Box::new(Lia::new(mss, initial_window_packets)),
+            Self::Lia => Box::new(NewReno::new(mss, initial_window_packets, lia::increase)),
             Self::LiaDiff => Box::new(LiaDiff::new(mss, initial_window_packets)),
         }
     }

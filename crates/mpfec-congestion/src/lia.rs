@@ -1,26 +1,9 @@
 //! Linked increases (LIA, RFC 6356; the RTT Compensator of Couple+): all paths of a connection
 //! together take no more of a shared bottleneck than one TCP flow on the best path would.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::window::Window;
-use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
-
-/// NewReno with the coupled increase of RFC 6356 §3.
-#[derive(Debug)]
-pub(crate) struct Lia {
-    window: Window,
-    verdicts: LossVerdicts,
-}
-
-impl Lia {
-    pub(crate) fn new(mss: u16, initial_window_packets: u64) -> Self {
-        Self {
-            window: Window::new(mss, initial_window_packets),
-            verdicts: LossVerdicts::default(),
-        }
-    }
-}
+use crate::Group;
 
 /// Bytes that a window of `cwnd` bytes grows by when `bytes` are acknowledged (RFC 6356 §3):
 /// `min(a bytes mss / cwnd_total, bytes mss / cwnd)` with
@@ -48,57 +31,6 @@ pub(crate) fn increase(group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f6
 }
 
 const SHORTEST_RTT: Duration = Duration::from_micros(1);
-
-impl CongestionController for Lia {
-    fn on_packet_sent(&mut self, _now: Instant, _bytes: u64, _in_flight: u64) {}
-
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.window.on_ack(ack, |cwnd, mss, bytes| {
-            increase(&ack.group, cwnd, mss, bytes)
-        });
-    }
-
-    fn on_congestion_event(&mut self, event: &CongestionEvent<'_>) {
-        if !event.ecn {
-            self.verdicts.congestion += u64::from(event.packets);
-        }
-        self.window
-            .cut(event.now, event.sent_at, self.window.cwnd() / 2.0);
-    }
-
-    // RFC 9002 §7.5: a probe timeout says nothing about the window.
-    fn on_timeout(&mut self, _now: Instant, _count: u32) {}
-
-    fn on_return(&mut self, _now: Instant) {}
-
-    fn on_persistent_congestion(&mut self, _now: Instant) {
-        self.window.collapse();
-    }
-
-    fn on_mtu_update(&mut self, mtu: u16) {
-        self.window.on_mtu_update(mtu);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.bytes()
-    }
-
-    fn ssthresh(&self) -> Option<u64> {
-        self.window.ssthresh()
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
-        None
-    }
-
-    fn state(&self) -> &'static str {
-        self.window.state()
-    }
-
-    fn loss_verdicts(&self) -> LossVerdicts {
-        self.verdicts
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use crate::lia::increase;
 use crate::window::Window;
 use crate::{Ack, CongestionController, CongestionEvent, LossVerdicts, RttEstimator};
 
-/// [`Lia`](crate::lia::Lia) with loss differentiation by queueing delay.
+/// LIA with loss differentiation by queueing delay.
 ///
 /// `diff = cwnd (1 - RTT_min / RTT)` estimates the packets that this path keeps in the queue
 /// (Eq. 20). From three on a loss is congestion; up to one it is the link's noise and costs
@@ -53,8 +53,6 @@ impl LiaDiff {
 }
 
 impl CongestionController for LiaDiff {
-    fn on_packet_sent(&mut self, _now: Instant, _bytes: u64, _in_flight: u64) {}
-
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if let Some(sample) = ack.rate {
             let rate = sample.bytes_per_second as f64;
@@ -94,8 +92,6 @@ impl CongestionController for LiaDiff {
         }
     }
 
-    fn on_return(&mut self, _now: Instant) {}
-
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window.collapse();
     }
@@ -110,10 +106,6 @@ impl CongestionController for LiaDiff {
 
     fn ssthresh(&self) -> Option<u64> {
         self.window.ssthresh()
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
-        None
     }
 
     fn state(&self) -> &'static str {

@@ -1,33 +1,43 @@
-//! NewReno as QUIC has it (RFC 9002 §7), leaving slow start by delay (RFC 9406).
+//! Controllers for which every loss is congestion: NewReno as QUIC has it (RFC 9002 §7), leaving
+//! slow start by delay (RFC 9406), and those that differ from it in how the window grows.
 
 use std::time::Instant;
 
 use crate::window::Window;
-use crate::{Ack, CongestionController, CongestionEvent, LossVerdicts};
+use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
-/// One packet more per round trip, half the window at a loss.
+/// Bytes that a window of `cwnd` bytes grows by when `bytes` are acknowledged in packets of
+/// `mss` bytes at most.
+pub(crate) type Increase = fn(group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f64;
+
+/// Half the window at a loss; in between it grows as `increase` says.
 #[derive(Debug)]
 pub(crate) struct NewReno {
     window: Window,
+    increase: Increase,
     verdicts: LossVerdicts,
 }
 
+/// One packet more per window acknowledged (RFC 9002 §7.3.3).
+pub(crate) fn increase(_group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f64 {
+    mss * bytes / cwnd
+}
+
 impl NewReno {
-    pub(crate) fn new(mss: u16, initial_window_packets: u64) -> Self {
+    pub(crate) fn new(mss: u16, initial_window_packets: u64, increase: Increase) -> Self {
         Self {
             window: Window::new(mss, initial_window_packets),
+            increase,
             verdicts: LossVerdicts::default(),
         }
     }
 }
 
 impl CongestionController for NewReno {
-    fn on_packet_sent(&mut self, _now: Instant, _bytes: u64, _in_flight: u64) {}
-
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        // RFC 9002 §7.3.3: one packet per window acknowledged.
-        self.window
-            .on_ack(ack, |cwnd, mss, bytes| mss * bytes / cwnd);
+        self.window.on_ack(ack, |cwnd, mss, bytes| {
+            (self.increase)(&ack.group, cwnd, mss, bytes)
+        });
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent<'_>) {
@@ -37,11 +47,6 @@ impl CongestionController for NewReno {
         self.window
             .cut(event.now, event.sent_at, self.window.cwnd() / 2.0);
     }
-
-    // RFC 9002 §7.5: a probe timeout says nothing about the window.
-    fn on_timeout(&mut self, _now: Instant, _count: u32) {}
-
-    fn on_return(&mut self, _now: Instant) {}
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window.collapse();
@@ -57,10 +62,6 @@ impl CongestionController for NewReno {
 
     fn ssthresh(&self) -> Option<u64> {
         self.window.ssthresh()
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
-        None
     }
 
     fn state(&self) -> &'static str {
