@@ -52,7 +52,7 @@ pub(crate) struct Expert {
         hide_default_value = true
     )]
     pub(crate) profile: Profile,
-    /// raptorq or uncoded, instead of the profile's
+    /// auto, raptorq, linear or uncoded, instead of the profile's
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) codec: Option<CodecKind>,
     /// earliest-arrival, fmtcp or lowest-rtt, instead of the profile's

@@ -20,14 +20,17 @@ pub trait BlockEncoder: fmt::Debug + Send {
     /// Fixes K; repair symbols exist from here on. Closing again changes nothing.
     fn close(&mut self);
 
+    /// Says that about so many repair symbols will be asked for altogether, most likely
+    /// one after the other. Changes nothing but what they cost: whether it pays to
+    /// prepare the whole block, and how many to make at once. Without a word, the encoder
+    /// expects as many more as there were.
+    fn expect_repair(&mut self, _count: u32) {}
+
     /// Source symbols pushed so far; K once closed.
     fn source_symbols(&self) -> u32;
 
     /// Appends symbol `esi` to `out`: below K the source symbol as it was pushed
     /// (so the last one may be shorter than T), from K on a repair symbol of T bytes.
-    ///
-    /// The first repair symbol asked for costs the work for the whole block, every
-    /// further one only itself.
     ///
     /// # Errors
     /// If the symbol does not exist (yet); `out` is as it was then.
@@ -58,7 +61,8 @@ pub trait BlockDecoder: fmt::Debug + Send {
 /// What a symbol did for its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Nothing: the symbol is here already, or the block is complete without it.
+    /// Nothing: the symbol is here already, or follows from those here, or the block is
+    /// complete without it.
     Redundant,
     /// The block is nearer to completion but needs more.
     Useful {

@@ -14,8 +14,11 @@ pub enum EncodeError {
         want: usize,
     },
     /// The block has as many source symbols as a block may have.
-    #[error("the block has {} source symbols already", SourceSymbols::MAX)]
-    Full,
+    #[error("the block has {source_symbols} source symbols already")]
+    Full {
+        /// As many as a block of this code may have.
+        source_symbols: u32,
+    },
     /// The block takes no more source symbols: it was closed, or a short symbol ended it.
     #[error("the block ended after {source_symbols} source symbols")]
     Ended {
@@ -34,8 +37,8 @@ pub enum EncodeError {
     /// A repair symbol was asked for of a block that was closed without a source symbol.
     #[error("the block has no source symbols")]
     Empty,
-    /// The code has no repair symbols.
-    #[error("symbol {esi} of an uncoded block with {source_symbols} source symbols")]
+    /// The code has no such repair symbol, or none at all.
+    #[error("the code has no symbol {esi} for a block of {source_symbols} source symbols")]
     NoRepair {
         /// The symbol asked for.
         esi: EncodingSymbolId,
@@ -58,8 +61,8 @@ pub enum DecodeError {
         /// The block's symbol size.
         want: usize,
     },
-    /// The code has no repair symbols.
-    #[error("symbol {esi} of an uncoded block with {source_symbols} source symbols")]
+    /// The code has no such repair symbol, or none at all.
+    #[error("the code has no symbol {esi} for a block of {source_symbols} source symbols")]
     NoRepair {
         /// The symbol.
         esi: EncodingSymbolId,

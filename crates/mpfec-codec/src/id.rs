@@ -50,18 +50,18 @@ impl fmt::Display for EncodingSymbolId {
     }
 }
 
-/// How many source symbols a block has (K of RFC 6330): 1 to 1024.
+/// How many source symbols a block has (K of RFC 6330): 1 to 56403 (§5.1.2).
 ///
-/// RFC 6330 allows 56403; a transport wants its blocks repaired within a round
-/// trip, and the memory a peer may ask for bounded.
+/// A transport wants its blocks repaired within a round trip, and the memory a peer may
+/// ask for bounded: it will set a lower limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceSymbols(u16);
 
 impl SourceSymbols {
     /// The largest K.
-    pub const MAX: Self = Self(1024);
+    pub const MAX: Self = Self(56_403);
 
-    /// A block of `value` source symbols; `None` outside 1..=1024.
+    /// A block of `value` source symbols; `None` outside 1..=56403.
     #[must_use]
     pub const fn new(value: u32) -> Option<Self> {
         if value >= 1 && value <= Self::MAX.0 as u32 {
@@ -104,16 +104,16 @@ impl fmt::Display for SourceSymbols {
     }
 }
 
-/// Bytes in a symbol (T of RFC 6330): 1 to 9000, what a jumbo frame can carry.
+/// Bytes in a symbol (T of RFC 6330): 1 to 65535.
 /// Any size will do; there is no alignment (Al of RFC 6330 is 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolSize(u16);
 
 impl SymbolSize {
     /// The largest T.
-    pub const MAX: Self = Self(9000);
+    pub const MAX: Self = Self(u16::MAX);
 
-    /// Symbols of `value` bytes; `None` outside 1..=9000.
+    /// Symbols of `value` bytes; `None` outside 1..=65535.
     #[must_use]
     pub const fn new(value: u32) -> Option<Self> {
         if value >= 1 && value <= Self::MAX.0 as u32 {
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_1_to_1024_source_symbols() {
+    fn a_block_has_1_to_56403_source_symbols() {
         assert_eq!(SourceSymbols::new(0), None);
         assert_eq!(SourceSymbols::new(1).map(SourceSymbols::value), Some(1));
-        assert_eq!(SourceSymbols::new(1024), Some(SourceSymbols::MAX));
+        assert_eq!(SourceSymbols::new(56_403), Some(SourceSymbols::MAX));
         assert_eq!(
-            SourceSymbols::try_from(1025).map_err(|error| error.max),
-            Err(1024)
+            SourceSymbols::try_from(56_404).map_err(|error| error.max),
+            Err(56_403)
         );
         assert_eq!(
             SourceSymbols::new(65_536 + 5),
@@ -209,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_has_1_to_9000_bytes() {
+    fn a_symbol_has_1_to_65535_bytes() {
         assert_eq!(SymbolSize::new(0), None);
         assert_eq!(SymbolSize::new(1).map(SymbolSize::bytes), Some(1));
-        assert_eq!(SymbolSize::new(9000), Some(SymbolSize::MAX));
+        assert_eq!(SymbolSize::new(65_535), Some(SymbolSize::MAX));
         assert_eq!(
-            SymbolSize::try_from(9001).map_err(|error| error.got),
-            Err(9001)
+            SymbolSize::try_from(65_536).map_err(|error| error.got),
+            Err(65_536)
         );
     }
 }

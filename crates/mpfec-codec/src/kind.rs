@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::linear::{self, LinearEncoder};
 use crate::raptorq::{RaptorQDecoder, RaptorQEncoder};
 use crate::uncoded::{UncodedDecoder, UncodedEncoder};
 use crate::{BlockDecoder, BlockEncoder, SourceSymbols, SymbolSize};
@@ -10,30 +11,53 @@ use crate::{BlockDecoder, BlockEncoder, SourceSymbols, SymbolSize};
 /// Which code a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecKind {
+    /// For each block the one that costs least: see [`for_block`](Self::for_block).
+    Auto,
     /// RaptorQ (RFC 6330): any K symbols, and now and then one more, give the block.
     RaptorQ,
+    /// Linear over GF(2^8), up to 1024 source symbols: any K symbols give the block, always
+    /// among the first 256, with rare exceptions beyond.
+    Linear,
     /// No code: lost source symbols are sent again.
     Uncoded,
 }
 
 impl CodecKind {
     /// Every kind, in the order in which help texts list them.
-    pub const ALL: [Self; 2] = [Self::RaptorQ, Self::Uncoded];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::RaptorQ, Self::Linear, Self::Uncoded];
 
     /// Whether symbols from K on exist.
     #[must_use]
     pub fn has_repair(self) -> bool {
         match self {
-            Self::RaptorQ => true,
+            Self::Auto | Self::RaptorQ | Self::Linear => true,
             Self::Uncoded => false,
         }
     }
 
-    /// An encoder for one block, still open and empty, of symbols of `size` bytes.
+    /// The code of a block of `source_symbols` symbols, for whichever of these is configured.
+    ///
+    /// This is the one place where the choice is made. Up to 128 source symbols it is the
+    /// linear code: as long as at most as many repair symbols are made, any K symbols give
+    /// the block, where RaptorQ needs one more in about one block of 180, and both cost the
+    /// same, a product for each source symbol. For larger blocks RaptorQ needs no more than
+    /// the other and has a way to make and use many repair symbols at once.
+    #[must_use]
+    pub fn for_block(self, source_symbols: u32) -> Self {
+        match self {
+            Self::Auto if source_symbols <= MAX_AUTO_LINEAR => Self::Linear,
+            Self::Auto => Self::RaptorQ,
+            kind => kind,
+        }
+    }
+
+    /// An encoder for one block, still open and empty, of symbols of `size` bytes. How large
+    /// the block will be is not known yet: for [`Auto`](Self::Auto) it is RaptorQ's.
     #[must_use]
     pub fn encoder(self, size: SymbolSize) -> Box<dyn BlockEncoder> {
         match self {
-            Self::RaptorQ => Box::new(RaptorQEncoder::new(size)),
+            Self::Auto | Self::RaptorQ => Box::new(RaptorQEncoder::new(size)),
+            Self::Linear => Box::new(LinearEncoder::new(size)),
             Self::Uncoded => Box::new(UncodedEncoder::new(size)),
         }
     }
@@ -43,7 +67,8 @@ impl CodecKind {
     #[must_use]
     pub fn decoder(self, source_symbols: SourceSymbols, size: SymbolSize) -> Box<dyn BlockDecoder> {
         match self {
-            Self::RaptorQ => Box::new(RaptorQDecoder::new(source_symbols, size)),
+            Self::Auto | Self::RaptorQ => Box::new(RaptorQDecoder::new(source_symbols, size)),
+            Self::Linear => linear::new_decoder(source_symbols, size),
             Self::Uncoded => Box::new(UncodedDecoder::new(source_symbols, size)),
         }
     }
@@ -52,7 +77,9 @@ impl CodecKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::RaptorQ => "raptorq",
+            Self::Linear => "linear",
             Self::Uncoded => "uncoded",
         }
     }
@@ -77,9 +104,13 @@ impl FromStr for CodecKind {
     }
 }
 
+/// Source symbols of the largest block that [`CodecKind::Auto`] gives to the linear code: half
+/// of the symbols of which any K suffice.
+const MAX_AUTO_LINEAR: u32 = 128;
+
 /// No code has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown codec {name:?}, known are raptorq and uncoded")]
+#[error("unknown codec {name:?}, known are auto, raptorq, linear and uncoded")]
 pub struct UnknownCodec {
     /// The name asked for.
     pub name: String,

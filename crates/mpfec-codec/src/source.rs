@@ -4,20 +4,41 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use crate::pool::{Pool, Poolable, Pooled};
 use crate::{EncodeError, EncodingSymbolId, SourceSymbols, SymbolSize};
 
 /// Source symbols in order, and whether more may follow.
 pub(crate) struct SourceBlock {
     size: SymbolSize,
-    symbols: Vec<Bytes>,
+    symbols: Pooled<Symbols>,
     closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Symbols(Vec<Bytes>);
+
+impl Poolable for Symbols {
+    fn pool() -> &'static Pool<Self> {
+        static POOL: Pool<Symbols> = Pool::new();
+        &POOL
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity() * size_of::<Bytes>()
+    }
+}
+
+impl Drop for SourceBlock {
+    fn drop(&mut self) {
+        self.symbols.0.clear();
+    }
 }
 
 impl SourceBlock {
     pub(crate) fn new(size: SymbolSize) -> Self {
         Self {
             size,
-            symbols: Vec::new(),
+            symbols: Pooled::default(),
             closed: false,
         }
     }
@@ -29,19 +50,20 @@ impl SourceBlock {
                 want: self.size.bytes(),
             });
         }
-        let ends_short = self
-            .symbols
-            .last()
-            .is_some_and(|last| last.len() < self.size.bytes());
+        let symbols = &mut self.symbols.0;
+        let is_short = |last: &Bytes| last.len() < self.size.bytes();
+        let ends_short = symbols.last().is_some_and(is_short);
         if self.closed || ends_short {
             return Err(EncodeError::Ended {
-                source_symbols: self.len(),
+                source_symbols: symbols.len() as u32,
             });
         }
-        if self.len() >= SourceSymbols::MAX.value() {
-            return Err(EncodeError::Full);
+        if symbols.len() as u32 >= SourceSymbols::MAX.value() {
+            return Err(EncodeError::Full {
+                source_symbols: symbols.len() as u32,
+            });
         }
-        self.symbols.push(symbol);
+        symbols.push(symbol);
         Ok(())
     }
 
@@ -51,12 +73,12 @@ impl SourceBlock {
 
     pub(crate) fn len(&self) -> u32 {
         // push keeps it at or below SourceSymbols::MAX.
-        self.symbols.len() as u32
+        self.symbols.0.len() as u32
     }
 
     /// The source symbol `esi`, or `None` for what can only be a repair symbol.
     pub(crate) fn get(&self, esi: EncodingSymbolId) -> Result<Option<&Bytes>, EncodeError> {
-        match self.symbols.get(esi.value() as usize) {
+        match self.symbols.0.get(esi.value() as usize) {
             Some(symbol) => Ok(Some(symbol)),
             None if self.closed => Ok(None),
             None => Err(EncodeError::Open {
@@ -70,21 +92,15 @@ impl SourceBlock {
         self.size
     }
 
-    /// All source symbols one behind the other, the last filled with zeros: K x T bytes.
-    pub(crate) fn to_padded_vec(&self) -> Vec<u8> {
-        let bytes = self.symbols.len() * self.size.bytes();
-        let mut padded = Vec::with_capacity(bytes);
-        for symbol in &self.symbols {
-            padded.extend_from_slice(symbol);
-        }
-        padded.resize(bytes, 0);
-        padded
+    /// The source symbols, as they were pushed.
+    pub(crate) fn symbols(&self) -> &[Bytes] {
+        &self.symbols.0
     }
 }
 
 impl fmt::Debug for SourceBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} x {} bytes", self.symbols.len(), self.size)?;
+        write!(f, "{} x {} bytes", self.symbols.0.len(), self.size)?;
         if self.closed {
             f.write_str(", closed")
         } else {
@@ -112,7 +128,7 @@ mod tests {
         block.push(Bytes::from_static(b"s")).unwrap();
         let refused = block.push(Bytes::from_static(b"more"));
         assert_eq!(refused, Err(EncodeError::Ended { source_symbols: 2 }));
-        assert_eq!(block.to_padded_vec(), b"fulls\0\0\0");
+        assert_eq!(block.symbols(), ["full", "s"]);
     }
 
     #[test]
@@ -145,11 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_full_at_1024_symbols() {
+    fn a_block_is_full_at_56403_symbols() {
         let mut block = block(1);
-        for _ in 0..1024 {
+        for _ in 0..56_403 {
             block.push(Bytes::from_static(b"a")).unwrap();
         }
-        assert_eq!(block.push(Bytes::from_static(b"b")), Err(EncodeError::Full));
+        let refused = block.push(Bytes::from_static(b"b"));
+        let full = EncodeError::Full {
+            source_symbols: 56_403,
+        };
+        assert_eq!(refused, Err(full));
     }
 }

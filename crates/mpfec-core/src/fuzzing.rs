@@ -214,6 +214,7 @@ pub fn write_symbol_packet(packet_number: u64, symbol: &[u8], out: &mut Vec<u8>)
         esi: (packet_number % 64) as u32,
         block_length: None,
         fin: false,
+        linear: false,
         payload_len: symbol.len(),
         with_length: false,
     };

@@ -20,9 +20,10 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The default: RaptorQ repair, earliest arrival, delay-based rate control.
+    /// The default: repair symbols of the code that costs least for each block, earliest
+    /// arrival, delay-based rate control.
     pub const AUTO: Self = Self {
-        codec: CodecKind::RaptorQ,
+        codec: CodecKind::Auto,
         scheduler: SchedulerKind::EarliestArrival,
         congestion: ControllerKind::Delay,
     };

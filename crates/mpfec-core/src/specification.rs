@@ -56,6 +56,7 @@ fn a_data_packet_is_as_specified() {
         esi: 1,
         block_length: Some(text.len() as u32),
         fin: true,
+        linear: false,
         payload_len: text.len() - size,
         with_length: true,
     };

@@ -1,223 +1,168 @@
-//! Collects symbols until they can give the block, then solves (RFC 6330 §5.4).
+//! Few losses are decoded as any [`dense`](crate::dense) code's, symbol by symbol as they
+//! arrive; many by way of the intermediate symbols ([`Restore`]), once enough are here.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::{fmt, mem};
+use std::cell::OnceCell;
+use std::fmt;
+use std::sync::Arc;
 
-use ::raptorq::{EncodingPacket, PayloadId, SourceBlockDecoder};
 use bytes::Bytes;
 
-use super::{SOURCE_BLOCK, transmission_information};
-use crate::received::Received;
+use super::code::Code;
+use super::cost;
+use super::restore::Restore;
+use crate::dense::{self, Rows};
 use crate::{BlockDecoder, DecodeError, EncodingSymbolId, Progress, SourceSymbols, SymbolSize};
 
-/// Decoder of one block. Until K symbols are here it only keeps them; a block that
-/// arrives whole is never solved.
+/// Decoder of one block. A block that arrives whole costs nothing.
 pub(crate) struct RaptorQDecoder {
-    source_symbols: SourceSymbols,
+    symbols: dense::Decoder<Coefficients>,
+    code: Coefficients,
     size: SymbolSize,
-    received: Received,
-    repairs: BTreeSet<EncodingSymbolId>,
-    state: State,
-    recovered: VecDeque<(u32, Bytes)>,
+    attempts: Attempts,
 }
 
-enum State {
-    /// Repair symbols help.
-    Collecting {
-        /// Symbols that the solver has not seen yet.
-        symbols: Vec<(EncodingSymbolId, Bytes)>,
-        /// Made at the first attempt, then has all symbols of that and later attempts.
-        solver: Option<Box<SourceBlockDecoder>>,
-        /// Attempts that failed, below `ATTEMPTS.len()`.
-        failed: usize,
-    },
-    /// Every attempt failed, which symbols of an honest sender do not do: only source
-    /// symbols help.
-    Unsolvable,
-    /// Nothing is needed any more.
-    Complete,
+/// What became of decoding by way of the intermediate symbols.
+enum Attempts {
+    /// It was too much work; so often.
+    Failed(usize),
+    /// The symbols did not suffice; it has all that are here.
+    Unsolved(Restore),
 }
 
 impl RaptorQDecoder {
     pub(crate) fn new(source_symbols: SourceSymbols, size: SymbolSize) -> Self {
+        let most_unknowns = cost::most_decoded(source_symbols.value());
         Self {
-            source_symbols,
+            symbols: dense::Decoder::new(
+                Coefficients::new(source_symbols),
+                source_symbols,
+                size,
+                most_unknowns,
+            ),
+            code: Coefficients::new(source_symbols),
             size,
-            received: Received::new(source_symbols),
-            repairs: BTreeSet::new(),
-            state: State::Collecting {
-                symbols: Vec::new(),
-                solver: None,
-                failed: 0,
-            },
-            recovered: VecDeque::new(),
+            attempts: Attempts::Failed(0),
         }
     }
 
-    fn is_source(&self, esi: EncodingSymbolId) -> bool {
-        esi.value() < self.source_symbols.value()
-    }
-
-    fn check_size(&self, esi: EncodingSymbolId, got: usize) -> Result<(), DecodeError> {
-        let want = self.size.bytes();
-        let fits = if self.is_source(esi) {
-            1 <= got && got <= want
-        } else {
-            got == want
+    /// Tries to decode the whole block. The last symbol that came is `esi`.
+    fn restore(&mut self, esi: u32, symbol: Bytes) -> bool {
+        let (code, size) = (self.code.get(), self.size.bytes());
+        match &mut self.attempts {
+            Attempts::Unsolved(restore) => {
+                if !restore.insert(code, esi, filled(&symbol, size)) {
+                    return false;
+                }
+            }
+            Attempts::Failed(failed) => {
+                let held = self.symbols.symbols().count();
+                let wanted = FURTHER
+                    .get(*failed)
+                    .map(|further| code.source_symbols() + further);
+                if wanted.is_none_or(|wanted| held < wanted) {
+                    return false;
+                }
+                let symbols = self.symbols.symbols();
+                let symbols = symbols.map(|(esi, symbol)| (esi, filled(symbol, size)));
+                let Some(restore) = Restore::new(code, symbols) else {
+                    *failed += 1;
+                    return false;
+                };
+                self.attempts = Attempts::Unsolved(restore);
+            }
+        }
+        let Attempts::Unsolved(restore) = &mut self.attempts else {
+            return false;
         };
-        if fits {
-            Ok(())
-        } else {
-            Err(DecodeError::SymbolSize { esi, got, want })
+        if !restore.is_solvable(code) {
+            return false;
         }
-    }
-
-    /// Notes that a symbol is here; false if it brings nothing.
-    fn note(&mut self, esi: EncodingSymbolId) -> bool {
-        match self.state {
-            State::Complete => false,
-            _ if self.is_source(esi) => self.received.insert(esi.value()),
-            State::Collecting { .. } => self.repairs.insert(esi),
-            State::Unsolvable => false,
-        }
-    }
-
-    /// Distinct symbols here.
-    fn held(&self) -> u32 {
-        // There are at most K + the last of ATTEMPTS of them.
-        self.received.count() + self.repairs.len() as u32
-    }
-
-    /// Solves if the symbols suffice for another attempt.
-    fn attempt(&mut self) {
-        let enough = self.missing_to_attempt() == Some(0);
-        let State::Collecting {
-            symbols,
-            solver,
-            failed,
-        } = &mut self.state
-        else {
-            return;
-        };
-        if !enough {
-            return;
-        }
-        let bytes = self.size.bytes();
-        let length = self.source_symbols.value() as usize * bytes;
-        let solver = solver.get_or_insert_with(|| {
-            let information = transmission_information(length, self.size);
-            Box::new(SourceBlockDecoder::new(
-                SOURCE_BLOCK,
-                &information,
-                length as u64,
-            ))
-        });
-        let packets = mem::take(symbols)
-            .into_iter()
-            .map(|(esi, symbol)| to_packet(esi, &symbol, bytes));
-        if let Some(block) = solver.decode(packets) {
-            self.recover(&block);
-            self.complete();
-            return;
-        }
-        *failed += 1;
-        if *failed == ATTEMPTS.len() {
-            self.state = State::Unsolvable;
-            self.repairs = BTreeSet::new();
-        }
-    }
-
-    /// Copies what was absent out of the block, so that it does not hold the rest in memory.
-    fn recover(&mut self, block: &[u8]) {
-        let bytes = self.size.bytes();
-        let absent = self.received.iter_absent();
-        let mut copy = Vec::with_capacity(self.received.absent() as usize * bytes);
-        let positions: Vec<u32> = absent
-            .inspect(|&position| {
-                copy.extend_from_slice(&block[position as usize * bytes..][..bytes])
-            })
-            .collect();
-        let mut copy = Bytes::from(copy);
-        self.recovered = positions
-            .into_iter()
-            .map(|position| (position, copy.split_to(bytes)))
-            .collect();
-    }
-
-    fn complete(&mut self) {
-        self.state = State::Complete;
-        self.repairs = BTreeSet::new();
-    }
-
-    /// Symbols until the next attempt to solve, or `None` when there will be none.
-    fn missing_to_attempt(&self) -> Option<u32> {
-        let State::Collecting { failed, .. } = self.state else {
-            return None;
-        };
-        let wanted = self.source_symbols.value() + ATTEMPTS[failed];
-        Some(wanted.saturating_sub(self.held()))
+        let mut decoded = self.symbols.memory_for_absent();
+        restore.solve(code, size, self.symbols.absent(), &mut decoded);
+        self.symbols.complete(decoded.freeze());
+        self.attempts = Attempts::Failed(0);
+        true
     }
 }
 
 impl BlockDecoder for RaptorQDecoder {
     fn push(&mut self, esi: EncodingSymbolId, symbol: Bytes) -> Result<Progress, DecodeError> {
-        self.check_size(esi, symbol.len())?;
-        if !self.note(esi) {
-            return Ok(Progress::Redundant);
+        // Only those that come after a failure are wanted once more.
+        let again = match self.attempts {
+            Attempts::Unsolved(_) => symbol.clone(),
+            Attempts::Failed(_) => Bytes::new(),
+        };
+        let progress = self.symbols.push(esi, symbol)?;
+        match progress {
+            Progress::Redundant => return Ok(progress),
+            Progress::Complete => {
+                self.attempts = Attempts::Failed(0);
+                return Ok(progress);
+            }
+            Progress::Useful { .. } => {}
         }
-        if self.received.absent() == 0 {
-            self.complete();
+        if self.symbols.is_deferred() && self.restore(esi.value(), again) {
             return Ok(Progress::Complete);
         }
-        if let State::Collecting { symbols, .. } = &mut self.state {
-            symbols.push((esi, symbol));
-        }
-        self.attempt();
-        match self.missing() {
-            0 => Ok(Progress::Complete),
-            missing => Ok(Progress::Useful { missing }),
-        }
+        Ok(progress)
     }
 
     fn poll_recovered(&mut self) -> Option<(u32, Bytes)> {
-        self.recovered.pop_front()
+        self.symbols.poll_recovered()
     }
 
     fn missing(&self) -> u32 {
-        match self.state {
-            State::Complete => 0,
-            _ => self
-                .missing_to_attempt()
-                .unwrap_or(u32::MAX)
-                .min(self.received.absent()),
-        }
+        self.symbols.missing()
     }
 }
 
 impl fmt::Debug for RaptorQDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Collecting { .. } => "collecting",
-            State::Unsolvable => "unsolvable",
-            State::Complete => "complete",
-        };
         let mut debug = f.debug_struct("RaptorQDecoder");
         debug
-            .field("received", &self.received)
-            .field("repairs", &self.repairs.len());
-        debug.field("state", &state).finish_non_exhaustive()
+            .field("symbols", &self.symbols)
+            .finish_non_exhaustive()
     }
 }
 
-fn to_packet(esi: EncodingSymbolId, symbol: &[u8], bytes: usize) -> EncodingPacket {
-    let mut padded = Vec::with_capacity(bytes);
-    padded.extend_from_slice(symbol);
-    padded.resize(bytes, 0);
-    EncodingPacket::new(PayloadId::new(SOURCE_BLOCK, esi.value()), padded)
+/// The code, got when it is needed: a block that arrives whole needs none.
+#[derive(Debug)]
+struct Coefficients {
+    source_symbols: SourceSymbols,
+    code: OnceCell<Arc<Code>>,
 }
 
-/// At how many symbols beyond K to solve. Symbols of an honest sender fail with a
-/// probability of about 1/256 at K and 256 times less with each further one. A peer
-/// can choose identifiers that always fail, and an attempt costs milliseconds: so
-/// attempts get rarer, and end.
-const ATTEMPTS: [u32; 8] = [0, 1, 2, 4, 8, 16, 32, 64];
+impl Coefficients {
+    fn new(source_symbols: SourceSymbols) -> Self {
+        Self {
+            source_symbols,
+            code: OnceCell::new(),
+        }
+    }
+
+    fn get(&self) -> &Code {
+        self.code.get_or_init(|| Code::get(self.source_symbols))
+    }
+}
+
+impl Rows for Coefficients {
+    fn coefficients(&self, esi: u32, row: &mut [u8]) {
+        self.get().coefficients(esi, row);
+    }
+}
+
+/// The symbol, filled up with zeros to `size` bytes.
+fn filled(symbol: &Bytes, size: usize) -> Bytes {
+    if symbol.len() == size {
+        return symbol.clone();
+    }
+    let mut filled = Vec::with_capacity(size);
+    filled.extend_from_slice(symbol);
+    filled.resize(size, 0);
+    filled.into()
+}
+
+/// At how many symbols beyond K to try again when solving would have been too much work.
+/// An honest sender's symbols are never so; a peer that chooses identifiers to cost us
+/// time finds that attempts get rarer, and end.
+const FURTHER: [usize; 7] = [0, 1, 2, 4, 8, 16, 32];

@@ -1,12 +1,16 @@
-//! Source symbols as they came, repair symbols from the intermediate symbols
-//! (RFC 6330 §5.3).
+//! Source symbols as they came, repair symbols by whichever way is cheaper: each as a
+//! sum of products of source symbols (`Dense`), or from the intermediate symbols of the
+//! whole block (`Intermediate`, RFC 6330 §5.3).
 
 use std::fmt;
+use std::sync::Arc;
 
-use ::raptorq::SourceBlockEncoder;
 use bytes::Bytes;
 
-use super::{SOURCE_BLOCK, plan, transmission_information};
+use super::code::Code;
+use super::cost;
+use super::intermediate::Intermediate;
+use crate::dense;
 use crate::source::SourceBlock;
 use crate::{BlockEncoder, EncodeError, EncodingSymbolId, SourceSymbols, SymbolSize};
 
@@ -14,29 +18,55 @@ use crate::{BlockEncoder, EncodeError, EncodingSymbolId, SourceSymbols, SymbolSi
 /// source symbols.
 pub(crate) struct RaptorQEncoder {
     block: SourceBlock,
-    /// Holds the intermediate symbols, from the first repair symbol on.
-    repair: Option<SourceBlockEncoder>,
+    /// Repair symbols that were announced.
+    expected: u32,
+    repair: Repair,
+}
+
+enum Repair {
+    /// None was asked for.
+    Unasked,
+    /// They are made some at a time.
+    Dense {
+        code: Arc<Code>,
+        encoder: dense::Encoder,
+    },
+    /// The work for the whole block is done.
+    Intermediate(Intermediate),
 }
 
 impl RaptorQEncoder {
     pub(crate) fn new(size: SymbolSize) -> Self {
         Self {
             block: SourceBlock::new(size),
-            repair: None,
+            expected: 0,
+            repair: Repair::Unasked,
         }
     }
 
-    fn prepare_repair(block: &SourceBlock) -> Result<SourceBlockEncoder, EncodeError> {
-        let source_symbols = SourceSymbols::new(block.len()).ok_or(EncodeError::Empty)?;
-        let source = block.to_padded_vec();
-        let information = transmission_information(source.len(), block.symbol_size());
-        let plan = plan::plan(source_symbols.into());
-        Ok(SourceBlockEncoder::with_encoding_plan(
-            SOURCE_BLOCK,
-            &information,
-            &source,
-            &plan,
-        ))
+    fn encode_repair(&mut self, esi: u32, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let size = self.block.symbol_size().bytes();
+        if let Repair::Unasked = self.repair {
+            let source_symbols = SourceSymbols::new(self.block.len()).ok_or(EncodeError::Empty)?;
+            self.repair = Repair::Dense {
+                code: Code::get(source_symbols),
+                encoder: dense::Encoder::new(),
+            };
+        }
+        if let Repair::Dense { code, encoder } = &mut self.repair {
+            encoder.expect(self.expected);
+            let altogether = self.expected.max(encoder.made() + 1);
+            if altogether <= cost::most_made(self.block.len()) {
+                encoder.append(&**code, self.block.symbols(), size, esi, out);
+                return Ok(());
+            }
+            let intermediate = Intermediate::new(code, self.block.symbols(), size);
+            self.repair = Repair::Intermediate(intermediate);
+        }
+        if let Repair::Intermediate(intermediate) = &self.repair {
+            intermediate.append(esi, out);
+        }
+        Ok(())
     }
 }
 
@@ -53,30 +83,30 @@ impl BlockEncoder for RaptorQEncoder {
         self.block.len()
     }
 
+    fn expect_repair(&mut self, count: u32) {
+        self.expected = self.expected.max(count);
+    }
+
     fn encode(&mut self, esi: EncodingSymbolId, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         if let Some(symbol) = self.block.get(esi)? {
             out.extend_from_slice(symbol);
             return Ok(());
         }
-        let repair = match &mut self.repair {
-            Some(repair) => repair,
-            none => none.insert(Self::prepare_repair(&self.block)?),
-        };
-        // `get` said that it is not a source symbol, so it is at or above K.
-        let first = esi.value() - self.block.len();
-        for packet in repair.repair_packets(first, 1) {
-            out.extend_from_slice(packet.data());
-        }
-        Ok(())
+        self.encode_repair(esi.value(), out)
     }
 }
 
 impl fmt::Debug for RaptorQEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let repair = match self.repair {
+            Repair::Unasked => "none",
+            Repair::Dense { .. } => "dense",
+            Repair::Intermediate(_) => "intermediate",
+        };
         let mut debug = f.debug_struct("RaptorQEncoder");
         debug
             .field("block", &self.block)
-            .field("has_repair", &self.repair.is_some())
-            .finish()
+            .field("repair", &repair)
+            .finish_non_exhaustive()
     }
 }

@@ -2,5 +2,8 @@
 
 mod common;
 mod hostile;
+mod linear;
+mod parity;
+mod pipeline;
 mod rfc6330;
 mod roundtrip;

@@ -39,6 +39,8 @@ pub(crate) struct BlockReceiver {
     /// What was taken out, for the decoder.
     handed: Vec<Bytes>,
     repair: Vec<(EncodingSymbolId, Bytes)>,
+    /// The code of the repair symbols, if there are any.
+    code: CodecKind,
     /// Times that enough symbols for decoding were here and did not suffice.
     failures: u32,
     /// Times that the peer cut it anew.
@@ -75,6 +77,7 @@ impl BlockReceiver {
             taken: 0,
             handed: Vec::new(),
             repair: Vec::new(),
+            code: CodecKind::RaptorQ,
             failures: 0,
             cuts: 0,
         }
@@ -180,17 +183,18 @@ impl BlockReceiver {
     }
 
     /// Takes a symbol whose size is right and whose end flow control allows. Source symbols
-    /// of a block of unknown length have T bytes.
+    /// of a block of unknown length have T bytes. `code` is that of a repair symbol.
     pub(crate) fn insert(
         &mut self,
         esi: EncodingSymbolId,
+        code: CodecKind,
         payload: &Bytes,
     ) -> Result<Insertion, TransportError> {
         if self.is_complete() {
             return Ok(Insertion::Redundant);
         }
         let inserted = match self.source_symbols {
-            Some(count) if esi.value() >= count => self.insert_repair(esi, payload),
+            Some(count) if esi.value() >= count => self.insert_repair(esi, code, payload)?,
             _ => self.insert_source(esi.value(), payload)?,
         };
         if !inserted {
@@ -249,12 +253,24 @@ impl BlockReceiver {
         self.data.reserve(wanted - self.taken - self.data.len());
     }
 
-    fn insert_repair(&mut self, esi: EncodingSymbolId, payload: &[u8]) -> bool {
+    fn insert_repair(
+        &mut self,
+        esi: EncodingSymbolId,
+        code: CodecKind,
+        payload: &[u8],
+    ) -> Result<bool, TransportError> {
+        if self.repair.is_empty() {
+            self.code = code;
+        } else if self.code != code {
+            return Err(TransportError::protocol_violation(
+                "repair symbols of two codes",
+            ));
+        }
         if self.repair.iter().any(|(known, _)| *known == esi) {
-            return false;
+            return Ok(false);
         }
         self.repair.push((esi, Bytes::copy_from_slice(payload)));
-        true
+        Ok(true)
     }
 
     /// Decodes if as many symbols are here as it takes.
@@ -295,7 +311,7 @@ impl BlockReceiver {
 
     /// The source symbols that did not arrive, if the others and the repair symbols suffice.
     fn decode(&self, source_symbols: SourceSymbols, rest: &Bytes) -> Option<Vec<(u32, Bytes)>> {
-        let mut decoder = CodecKind::RaptorQ.decoder(source_symbols, self.size);
+        let mut decoder = self.code.decoder(source_symbols, self.size);
         let size = self.size.bytes();
         let mut is_done = false;
         let mut push = |esi, symbol| match decoder.push(esi, symbol) {

@@ -40,16 +40,26 @@ fn receiver() -> BlockReceiver {
 fn bytes_without_a_gap_are_handed_out_before_the_block_is_complete() {
     let block = bytes(45);
     let mut receiver = receiver();
-    receiver.insert(esi(0), &symbol(&block, 0)).unwrap();
-    receiver.insert(esi(2), &symbol(&block, 2)).unwrap();
+    receiver
+        .insert(esi(0), CodecKind::RaptorQ, &symbol(&block, 0))
+        .unwrap();
+    receiver
+        .insert(esi(2), CodecKind::RaptorQ, &symbol(&block, 2))
+        .unwrap();
     assert_eq!(receiver.take_ready().unwrap(), block[..10]);
     assert_eq!(receiver.take_ready(), None);
-    receiver.insert(esi(1), &symbol(&block, 1)).unwrap();
+    receiver
+        .insert(esi(1), CodecKind::RaptorQ, &symbol(&block, 1))
+        .unwrap();
     assert_eq!(receiver.take_ready().unwrap(), block[10..30]);
-    receiver.insert(esi(3), &symbol(&block, 3)).unwrap();
+    receiver
+        .insert(esi(3), CodecKind::RaptorQ, &symbol(&block, 3))
+        .unwrap();
     receiver.set_length(45).unwrap();
     assert!(!receiver.is_complete());
-    receiver.insert(esi(4), &symbol(&block, 4)).unwrap();
+    receiver
+        .insert(esi(4), CodecKind::RaptorQ, &symbol(&block, 4))
+        .unwrap();
     assert!(receiver.is_complete());
     assert_eq!(receiver.take_ready().unwrap(), block[30..]);
 }
@@ -60,14 +70,20 @@ fn repair_symbols_stand_in_for_lost_ones_after_others_were_read() {
     let mut encoder = encoder(&block);
     let mut receiver = receiver();
     for index in [0, 1, 2, 5, 6, 8, 9] {
-        receiver.insert(esi(index), &symbol(&block, index)).unwrap();
+        receiver
+            .insert(esi(index), CodecKind::RaptorQ, &symbol(&block, index))
+            .unwrap();
     }
     assert_eq!(receiver.take_ready().unwrap(), block[..30]);
     receiver.set_length(95).unwrap();
     let mut last = Insertion::Useful;
     for index in 10..20 {
         last = receiver
-            .insert(esi(index), &repair(&mut *encoder, index))
+            .insert(
+                esi(index),
+                CodecKind::RaptorQ,
+                &repair(&mut *encoder, index),
+            )
             .unwrap();
         if last == Insertion::Decoded {
             break;
@@ -76,7 +92,9 @@ fn repair_symbols_stand_in_for_lost_ones_after_others_were_read() {
     assert_eq!(last, Insertion::Decoded);
     assert_eq!(receiver.take_ready().unwrap(), block[30..]);
     assert_eq!(
-        receiver.insert(esi(3), &symbol(&block, 3)).unwrap(),
+        receiver
+            .insert(esi(3), CodecKind::RaptorQ, &symbol(&block, 3))
+            .unwrap(),
         Insertion::Redundant
     );
 }
@@ -89,7 +107,11 @@ fn a_block_decodes_from_repair_symbols_alone() {
     receiver.set_length(641).unwrap();
     let decoded = (65..80 + 65).any(|index| {
         receiver
-            .insert(esi(index), &repair(&mut *encoder, index))
+            .insert(
+                esi(index),
+                CodecKind::RaptorQ,
+                &repair(&mut *encoder, index),
+            )
             .unwrap()
             == Insertion::Decoded
     });
@@ -101,7 +123,9 @@ fn a_block_decodes_from_repair_symbols_alone() {
 fn symbols_that_contradict_what_is_known_of_the_block_are_errors() {
     let block = bytes(50);
     let mut receiver = BlockReceiver::new(100, SymbolSize::new(T as u32).unwrap(), 150);
-    receiver.insert(esi(3), &symbol(&block, 3)).unwrap();
+    receiver
+        .insert(esi(3), CodecKind::RaptorQ, &symbol(&block, 3))
+        .unwrap();
     assert!(
         receiver.set_length(39).is_err(),
         "symbol 3 is there and ends at 40"
@@ -112,7 +136,9 @@ fn symbols_that_contradict_what_is_known_of_the_block_are_errors() {
     );
     assert!(receiver.set_bound(139).is_err());
     assert!(
-        receiver.insert(esi(5), &symbol(&block, 0)).is_err(),
+        receiver
+            .insert(esi(5), CodecKind::RaptorQ, &symbol(&block, 0))
+            .is_err(),
         "it would end at 160"
     );
     receiver.set_length(50).unwrap();
@@ -125,7 +151,9 @@ fn a_block_that_is_cut_anew_keeps_what_was_read_and_decodes_the_rest() {
     let mut receiver = receiver();
     receiver.set_length(205).unwrap();
     for index in [0, 1, 2, 3, 9, 20] {
-        receiver.insert(esi(index), &symbol(&block, index)).unwrap();
+        receiver
+            .insert(esi(index), CodecKind::RaptorQ, &symbol(&block, index))
+            .unwrap();
         if index == 2 {
             assert_eq!(receiver.take_ready().unwrap(), block[..30]);
         }
@@ -140,11 +168,17 @@ fn a_block_that_is_cut_anew_keeps_what_was_read_and_decodes_the_rest() {
             .unwrap();
     }
     encoder.close();
-    receiver.insert(esi(5), &block.slice(35..42)).unwrap();
+    receiver
+        .insert(esi(5), CodecKind::RaptorQ, &block.slice(35..42))
+        .unwrap();
     assert_eq!(receiver.take_ready().unwrap(), block[35..42]);
     let decoded = (30..70).any(|index| {
         receiver
-            .insert(esi(index), &repair(&mut *encoder, index))
+            .insert(
+                esi(index),
+                CodecKind::RaptorQ,
+                &repair(&mut *encoder, index),
+            )
             .unwrap()
             == Insertion::Decoded
     });
@@ -155,6 +189,8 @@ fn a_block_that_is_cut_anew_keeps_what_was_read_and_decodes_the_rest() {
 #[test]
 fn a_far_symbol_of_an_open_block_does_not_occupy_more_than_flow_control_allowed() {
     let mut receiver = receiver();
-    receiver.insert(esi(1000), &bytes(T)).unwrap();
+    receiver
+        .insert(esi(1000), CodecKind::RaptorQ, &bytes(T))
+        .unwrap();
     assert!(receiver.data.capacity() <= 2 * (1001 * T).max(MIN_CAPACITY));
 }

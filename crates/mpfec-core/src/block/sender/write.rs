@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpfec_codec::{BlockEncoder, EncodingSymbolId};
+use mpfec_codec::{BlockEncoder, CodecKind, EncodingSymbolId};
 use mpfec_sched::{BlockView, SymbolKind};
 
 use super::{BlockSender, ESI_BITS, Fate, Origin, Source, leave};
@@ -113,12 +113,16 @@ impl BlockSender {
         }
         let esi = EncodingSymbolId::new(view.source_symbols + self.repairs)?;
         let size = self.origin.symbol_size.bytes();
-        let header = self.header(esi.value(), size);
+        let codec = self.origin.codec.for_block(view.source_symbols);
+        let header = SymbolHeader {
+            linear: codec == CodecKind::Linear,
+            ..self.header(esi.value(), size)
+        };
         if !header.fits(writer.room()) {
             return None;
         }
         if self.encoder.is_none() {
-            self.encoder = self.build_encoder();
+            self.encoder = self.build_encoder(codec, view.deficit());
         }
         let encoder = self.encoder.as_mut()?;
         let start = writer.buf().len();
@@ -183,6 +187,7 @@ impl BlockSender {
                 Source::Closed(bytes) => Some(bytes.len() as u32),
             },
             fin: self.fin.is_some(),
+            linear: false,
             payload_len,
             with_length: true,
         }
@@ -196,12 +201,12 @@ impl BlockSender {
         }
     }
 
-    fn build_encoder(&self) -> Option<Box<dyn BlockEncoder>> {
+    fn build_encoder(&self, codec: CodecKind, repair: u32) -> Option<Box<dyn BlockEncoder>> {
         let Source::Closed(bytes) = &self.source else {
             return None;
         };
         let size = self.origin.symbol_size.bytes();
-        let mut encoder = self.origin.codec.encoder(self.origin.symbol_size);
+        let mut encoder = codec.encoder(self.origin.symbol_size);
         for start in (0..bytes.len()).step_by(size) {
             let symbol = bytes.slice(start..bytes.len().min(start + size));
             if let Err(error) = encoder.push_source(symbol) {
@@ -210,6 +215,7 @@ impl BlockSender {
             }
         }
         encoder.close();
+        encoder.expect_repair(repair);
         Some(encoder)
     }
 }

@@ -1,6 +1,6 @@
 //! Laying blocks end to end as their symbols arrive.
 
-use mpfec_codec::{EncodingSymbolId, SymbolSize};
+use mpfec_codec::{CodecKind, EncodingSymbolId, SymbolSize};
 
 use super::{Effect, RecvState, RecvStream, Shared};
 use crate::block::{BlockReceiver, Insertion, MAX_SOURCE_SYMBOLS};
@@ -73,7 +73,12 @@ impl RecvStream {
             self.advance(shared)?;
             return Ok(effect);
         }
-        let insertion = block.insert(esi, &symbol.payload)?;
+        let code = if symbol.linear {
+            CodecKind::Linear
+        } else {
+            CodecKind::RaptorQ
+        };
+        let insertion = block.insert(esi, code, &symbol.payload)?;
         let is_complete = block.is_complete();
         if is_head && (is_complete || self.final_size.is_some()) {
             self.advance(shared)?;

@@ -51,6 +51,7 @@ fn symbol(stream: StreamId, sbn: u64, offset: u64, esi: u32, block_length: Optio
         esi,
         block_length,
         fin: false,
+        linear: false,
         payload: Bytes::from(vec![7; len as usize]),
     })
 }
@@ -491,4 +492,19 @@ proptest! {
             prop_assert!(server.receiving.credit.received() - server.receiving.credit.consumed() <= 15_000);
         }
     }
+}
+
+#[test]
+fn a_block_is_of_one_code() {
+    let mut server = server();
+    let linear = |mut frame: Frame| {
+        if let Frame::Symbol(symbol) = &mut frame {
+            symbol.linear = true;
+        }
+        frame
+    };
+    let repair = |esi| symbol(uni(0), 0, 0, esi, Some(1000));
+    server.on_frame(now(), linear(repair(10))).unwrap();
+    server.on_frame(now(), linear(repair(11))).unwrap();
+    assert_eq!(refused(&mut server, [repair(12)]), 0x0a);
 }

@@ -194,7 +194,9 @@ impl Frame {
     #[inline]
     fn parse(ty: u8, payload: &Bytes, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(match ty {
-            SYMBOL..=SYMBOL_LAST => Self::Symbol(Symbol::parse(ty, payload, reader)?),
+            SYMBOL..=SYMBOL_LAST | LINEAR_SYMBOL..=LINEAR_SYMBOL_LAST => {
+                Self::Symbol(Symbol::parse(ty, payload, reader)?)
+            }
             ACK | ACK_ECN | PATH_ACK | PATH_ACK_ECN => Self::Ack(Ack::parse(ty, reader)?),
             PADDING => Self::Padding,
             PING => Self::Ping,
@@ -325,6 +327,8 @@ types! {
     DATAGRAM_WITH_LENGTH = 0x31;
     SYMBOL = 0x38;
     SYMBOL_LAST = 0x3f;
+    LINEAR_SYMBOL = 0x7a;
+    LINEAR_SYMBOL_LAST = 0x7f;
 }
 
 #[cfg(test)]

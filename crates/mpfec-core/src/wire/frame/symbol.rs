@@ -24,6 +24,8 @@ pub(crate) struct Symbol {
     pub(crate) block_length: Option<u32>,
     /// Whether the stream ends with this block.
     pub(crate) fin: bool,
+    /// Whether it is a repair symbol of the linear code, not of RaptorQ.
+    pub(crate) linear: bool,
     /// T bytes; fewer only for the last source symbol of a closed block.
     pub(crate) payload: Bytes,
 }
@@ -38,6 +40,7 @@ impl Symbol {
     pub(super) fn parse(ty: u8, bytes: &Bytes, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let closed = ty & CLOSED != 0;
         let fin = ty & FIN != 0;
+        let linear = ty & LINEAR != 0;
         if fin && !closed {
             return Err(Malformed("the last block of a stream without its length"));
         }
@@ -69,6 +72,7 @@ impl Symbol {
             esi,
             block_length,
             fin,
+            linear,
             payload: Bytes::new(),
         };
         symbol.check(len)?;
@@ -80,6 +84,10 @@ impl Symbol {
     fn check(&self, len: u64) -> Result<(), Malformed> {
         let size = u64::from(self.symbol_size);
         let esi = u64::from(self.esi);
+        let is_source = |count: u32| self.esi < count;
+        if self.linear && self.source_symbols().is_none_or(is_source) {
+            return Err(Malformed("source symbol marked as one of a code"));
+        }
         let (block_end, want) = match (self.block_length.map(u64::from), self.source_symbols()) {
             (Some(length), Some(count)) => {
                 let is_last = self.esi + 1 == count;
@@ -108,6 +116,7 @@ impl Symbol {
             esi,
             block_length,
             fin,
+            linear,
             ..
         } = *self;
         SymbolHeader {
@@ -118,6 +127,7 @@ impl Symbol {
             esi,
             block_length,
             fin,
+            linear,
             payload_len: self.payload.len(),
             with_length: true,
         }
@@ -151,6 +161,8 @@ pub(crate) struct SymbolHeader {
     /// Needed with repair symbols, with a last symbol shorter than T, and with `fin`.
     pub(crate) block_length: Option<u32>,
     pub(crate) fin: bool,
+    /// Whether it is a repair symbol of the linear code, not of RaptorQ.
+    pub(crate) linear: bool,
     /// Bytes that the caller appends.
     pub(crate) payload_len: usize,
     /// Whether other frames may follow; without it the payload fills the packet.
@@ -168,6 +180,9 @@ impl SymbolHeader {
         }
         if self.fin {
             ty |= FIN;
+        }
+        if self.linear {
+            ty |= LINEAR;
         }
         ty
     }
@@ -230,6 +245,8 @@ const LEN: u8 = 1;
 const CLOSED: u8 = 2;
 /// The stream ends with this block.
 const FIN: u8 = 4;
+/// It is a repair symbol of the linear code.
+const LINEAR: u8 = 0x40;
 /// Largest T, in bytes.
 const MAX_SYMBOL_SIZE: u64 = 9000;
 /// Largest K.

@@ -61,6 +61,7 @@ fn symbol() -> impl Strategy<Value = Frame> {
                     Some(length) if esi + 1 == length.div_ceil(size) => length - esi * size,
                     _ => size,
                 };
+                let is_repair = block_length.is_some_and(|length| esi >= length.div_ceil(size));
                 let payload = Bytes::from(vec![0x5a; len as usize]);
                 Frame::Symbol(Symbol {
                     stream,
@@ -70,6 +71,7 @@ fn symbol() -> impl Strategy<Value = Frame> {
                     esi,
                     block_length,
                     fin,
+                    linear: is_repair && offset % 2 == 1,
                     payload,
                 })
             },
@@ -234,7 +236,7 @@ fn types_that_do_not_exist_are_refused() {
     let mut want: Vec<u8> = vec![0, 1, 2, 3, 4, 5, 6, 8, 9, 0xa, 0xb];
     want.extend(0x10..=0x22);
     want.extend([0x24, 0x30, 0x31]);
-    want.extend(0x38..=0x3f);
+    want.extend((0x38..=0x3f).chain(0x7a..=0x7f));
     assert_eq!(known, want);
 }
 

@@ -15,6 +15,7 @@ fn header() -> SymbolHeader {
         esi: 3,
         block_length: None,
         fin: false,
+        linear: false,
         payload_len: 100,
         with_length: false,
     }
@@ -212,4 +213,24 @@ fn repair_and_fin_need_the_length_of_the_block() {
         (error.code, error.frame),
         (TransportError::FRAME_ENCODING_ERROR, 0x3c)
     );
+}
+
+#[test]
+fn only_repair_symbols_are_of_a_code() {
+    let repair = SymbolHeader {
+        esi: 7,
+        block_length: Some(700),
+        linear: true,
+        ..header()
+    };
+    assert!(parse(&repair).unwrap().linear);
+    for source in [
+        SymbolHeader { esi: 6, ..repair },
+        SymbolHeader {
+            block_length: None,
+            ..repair
+        },
+    ] {
+        assert_eq!(parse(&source).unwrap_err().code, 0x07);
+    }
 }

@@ -1,0 +1,3 @@
+//! What several targets share.
+
+pub mod codec;
