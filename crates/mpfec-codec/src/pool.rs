@@ -1,7 +1,9 @@
 //! Memory that blocks leave to later blocks: after the first ones none is allocated.
 
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
+use std::thread::LocalKey;
 
 /// Something that goes back to its pool when dropped.
 #[derive(Debug)]
@@ -12,9 +14,16 @@ pub(crate) trait Poolable: Default + 'static {
     /// Where those not in use are.
     fn pool() -> &'static Pool<Self>;
 
+    /// Where a small one is that this thread left: no other is asked, so it needs no lock,
+    /// which would take as long as coding a small block.
+    fn own() -> &'static LocalKey<Own<Self>>;
+
     /// Bytes that it occupies, about.
     fn capacity(&self) -> usize;
 }
+
+/// One not in use, of one thread.
+pub(crate) type Own<T> = Cell<Option<Box<T>>>;
 
 /// Those not in use.
 #[derive(Debug)]
@@ -42,6 +51,10 @@ impl<T> Pool<T> {
 
 impl<T: Poolable> Default for Pooled<T> {
     fn default() -> Self {
+        // A thread that ends has none any more.
+        if let Ok(Some(own)) = T::own().try_with(Cell::take) {
+            return Self(Some(own));
+        }
         let idle = T::pool().with(|idle| {
             let item = idle.items.pop()?;
             idle.bytes = idle.bytes.saturating_sub(item.capacity());
@@ -55,6 +68,13 @@ impl<T: Poolable> Drop for Pooled<T> {
     fn drop(&mut self) {
         let Some(item) = self.0.take() else { return };
         let bytes = item.capacity();
+        let mut item = Some(item);
+        if bytes <= MAX_OWN_BYTES {
+            let keep = |own: &Own<T>| own.set(own.take().or_else(|| item.take()));
+            // A thread that ends keeps none.
+            let _ = T::own().try_with(keep);
+        }
+        let Some(item) = item else { return };
         let excess = T::pool().with(|idle| {
             if idle.items.len() >= MAX_ITEMS || idle.bytes + bytes > MAX_BYTES {
                 return Some(item);
@@ -82,6 +102,9 @@ impl<T: Poolable> DerefMut for Pooled<T> {
     }
 }
 
-/// Kept of each kind at most, and bytes that they occupy at most.
+/// Bytes at most of what a thread keeps for itself of each kind.
+const MAX_OWN_BYTES: usize = 256 << 10;
+
+/// Kept of each kind in a pool at most, and bytes that they occupy at most.
 const MAX_ITEMS: usize = 16;
 const MAX_BYTES: usize = 32 << 20;

@@ -101,6 +101,7 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
         self.state = State::Complete { decoded, polled: 0 };
     }
 
+    #[inline(always)]
     fn push_source(&mut self, position: u32, symbol: Bytes) -> Progress {
         if !self.work.received.insert(position) {
             return Progress::Redundant;
@@ -111,6 +112,11 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
             let unknown = unknown.expect("what was here at the start is a duplicate");
             self.work.system.know(unknown);
             self.fold(FOLD_SOURCES);
+        } else if self.work.waiting.is_empty() && self.work.received.absent() > 0 {
+            // Nothing that it could help with: the usual case.
+            return Progress::Useful {
+                missing: self.work.received.absent(),
+            };
         }
         self.advance()
     }
@@ -265,6 +271,9 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
 }
 
 impl<R: Rows + fmt::Debug + Send> BlockDecoder for Decoder<R> {
+    // Inlined into a decoder that contains this one: handing `symbol` on in memory costs as
+    // much as all else that is done with a source symbol.
+    #[inline(always)]
     fn push(&mut self, esi: EncodingSymbolId, symbol: Bytes) -> Result<Progress, DecodeError> {
         let (got, want) = (symbol.len(), self.size.bytes());
         let is_source = esi.value() < self.source_symbols.value();

@@ -1,11 +1,14 @@
 //! Repair symbols, several at once.
 
+use std::cell::Cell;
+use std::thread::LocalKey;
+
 use bytes::Bytes;
 
 use super::Rows;
 use crate::EncodingSymbolId;
 use crate::gf256::{self, Slab};
-use crate::pool::{Pool, Poolable, Pooled};
+use crate::pool::{Own, Pool, Poolable, Pooled};
 
 /// Makes repair symbols of one block; has some in a row ready when they are asked for in
 /// order.
@@ -123,6 +126,11 @@ impl Poolable for Ready {
     fn pool() -> &'static Pool<Self> {
         static POOL: Pool<Ready> = Pool::new();
         &POOL
+    }
+
+    fn own() -> &'static LocalKey<Own<Self>> {
+        thread_local! { static OWN: Own<Ready> = const { Cell::new(None) } }
+        &OWN
     }
 
     fn capacity(&self) -> usize {

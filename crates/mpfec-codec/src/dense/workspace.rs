@@ -1,10 +1,13 @@
 //! What a decoder needs besides the symbols, used by one block after the other.
 
+use std::cell::Cell;
+use std::thread::LocalKey;
+
 use bytes::{Bytes, BytesMut};
 
 use super::system::System;
 use crate::gf256::Slab;
-use crate::pool::{Pool, Poolable};
+use crate::pool::{Own, Pool, Poolable};
 use crate::received::Received;
 
 /// Memory of a decoder.
@@ -57,6 +60,11 @@ impl Poolable for Workspace {
     fn pool() -> &'static Pool<Self> {
         static POOL: Pool<Workspace> = Pool::new();
         &POOL
+    }
+
+    fn own() -> &'static LocalKey<Own<Self>> {
+        thread_local! { static OWN: Own<Workspace> = const { Cell::new(None) } }
+        &OWN
     }
 
     fn capacity(&self) -> usize {

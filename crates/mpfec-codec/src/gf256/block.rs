@@ -1,5 +1,12 @@
 //! What a dot product is computed of: coefficients with a stride, and sources
 //! gathered in blocks that fit into the cache and on the stack.
+#![expect(
+    unsafe_code,
+    reason = "sources are gathered in memory that was not filled"
+)]
+
+use std::mem::MaybeUninit;
+use std::slice;
 
 /// Rows of coefficients, `stride` apart.
 #[derive(Clone, Copy)]
@@ -35,27 +42,53 @@ impl<'a> Coefficients<'a> {
 }
 
 /// At most [`MAX_SOURCES`] sources, of which the first `len` bytes count, and the
-/// columns of their coefficients.
+/// columns of their coefficients. Made here only: kernels rely on what is said of it.
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     /// Each at least `len` bytes.
-    pub(super) sources: &'a [&'a [u8]],
+    sources: &'a [&'a [u8]],
     /// As many as sources.
-    pub(super) columns: &'a [u16],
-    /// How many bytes of each source and output count.
-    pub(super) len: usize,
+    columns: &'a [u16],
+    len: usize,
+    /// No column is larger.
+    last: u16,
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    /// The sources: each has at least [`Block::len`] bytes.
+    pub(super) fn sources(&self) -> &'a [&'a [u8]] {
+        self.sources
+    }
+
+    /// The columns of their coefficients, as many as there are sources.
+    pub(super) fn columns(&self) -> &'a [u16] {
+        self.columns
+    }
+
+    /// How many bytes of each source and output count.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No column is larger than this.
+    pub(super) fn last_column(&self) -> usize {
+        usize::from(self.last)
+    }
+
     /// Without sources whose column is `end` or more, if columns ascend.
     pub(super) fn before(&self, end: usize) -> Self {
+        if end > self.last_column() {
+            return *self;
+        }
         let count = self
             .columns
             .partition_point(|&column| usize::from(column) < end);
+        let columns = &self.columns[..count];
         Self {
             sources: &self.sources[..count],
-            columns: &self.columns[..count],
+            columns,
             len: self.len,
+            last: columns.iter().copied().max().unwrap_or(0),
         }
     }
 }
@@ -71,9 +104,11 @@ pub(super) fn for_each_block<'a>(
     sources: impl Iterator<Item = (usize, &'a [u8])>,
     mut each: impl FnMut(Block<'_>),
 ) {
-    let mut gathered: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
-    let mut columns = [0; MAX_SOURCES];
-    let mut count = 0;
+    // There is this for every dot product, so it is not filled before it is used: for few
+    // and short sources that would take as long as the product.
+    let mut gathered = [const { MaybeUninit::<&[u8]>::uninit() }; MAX_SOURCES];
+    let mut columns = [const { MaybeUninit::<u16>::uninit() }; MAX_SOURCES];
+    let (mut count, mut last) = (0, 0);
     for (column, source) in sources {
         let column = u16::try_from(column).expect("a column is below 65536");
         if source.len() != len {
@@ -83,29 +118,44 @@ pub(super) fn for_each_block<'a>(
                     sources: &[source],
                     columns: &[column],
                     len: source.len(),
+                    last: column,
                 });
             }
             continue;
         }
-        gathered[count] = source;
-        columns[count] = column;
+        gathered[count].write(source);
+        columns[count].write(column);
+        last = column.max(last);
         count += 1;
         if count == MAX_SOURCES {
             each(Block {
-                sources: &gathered,
-                columns: &columns,
+                // SAFETY: all were written.
+                sources: unsafe { initialised(&gathered) },
+                // SAFETY: as above.
+                columns: unsafe { initialised(&columns) },
                 len,
+                last,
             });
-            count = 0;
+            (count, last) = (0, 0);
         }
     }
     if count > 0 {
         each(Block {
-            sources: &gathered[..count],
-            columns: &columns[..count],
+            // SAFETY: so many were written.
+            sources: unsafe { initialised(&gathered[..count]) },
+            // SAFETY: as above.
+            columns: unsafe { initialised(&columns[..count]) },
             len,
+            last,
         });
     }
+}
+
+/// # Safety
+/// All of `values` must be initialised.
+unsafe fn initialised<T>(values: &[MaybeUninit<T>]) -> &[T] {
+    // SAFETY: the same memory, and the caller's promise.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
 /// So many sources are read for each strip of the outputs before the next strip.

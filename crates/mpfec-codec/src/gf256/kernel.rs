@@ -211,7 +211,7 @@ impl Kernel {
         }
         for_each_block(len, sources, |block| {
             let outputs = outputs.iter_mut().map(AsMut::as_mut);
-            self.dot_block(outputs, coefficients, block);
+            self.dot_block(outputs, true, coefficients, block);
         });
     }
 
@@ -228,7 +228,7 @@ impl Kernel {
         }
         for_each_block(len, sources, |block| {
             let outputs = buffer.chunks_exact_mut(len);
-            self.dot_block(outputs, coefficients, block);
+            self.dot_block(outputs, true, coefficients, block);
         });
     }
 
@@ -254,14 +254,14 @@ impl Kernel {
         let mut is_filled = false;
         let zero = MaybeUninit::new(0);
         for_each_block(len, sources, |block| {
-            if block.len < len && !is_filled {
+            if block.len() < len && !is_filled {
                 room.fill(zero);
                 is_filled = true;
             }
             let outputs = room.chunks_exact_mut(len);
             for_each_tile(self.outputs_at_once(), outputs, |first, tile| {
                 let block = block.before(end(first + tile.len() - 1));
-                if !block.sources.is_empty() {
+                if !block.sources().is_empty() {
                     // SAFETY: what is added to was filled, with zeros or by a block before.
                     unsafe { self.dot_tile(tile, is_filled, coefficients.skip(first), block) };
                 } else if !is_filled {
@@ -277,10 +277,12 @@ impl Kernel {
         unsafe { out.advance_mut(bytes) };
     }
 
-    /// `outputs[i] ^= sum of coefficient (i, column of j) * source j` over one block.
+    /// Outputs become, or if `adds` get added, the sum of coefficient (i, column of j) times
+    /// source j over one block.
     pub(super) fn dot_block<'a>(
         self,
         outputs: impl ExactSizeIterator<Item = &'a mut [u8]>,
+        adds: bool,
         coefficients: Coefficients<'_>,
         block: Block<'_>,
     ) {
@@ -291,12 +293,12 @@ impl Kernel {
         });
         for_each_tile(self.outputs_at_once(), outputs, |first, tile| {
             // SAFETY: they were initialised as `u8`.
-            unsafe { self.dot_tile(tile, true, coefficients.skip(first), block) };
+            unsafe { self.dot_tile(tile, adds, coefficients.skip(first), block) };
         });
     }
 
     /// Outputs become, or if `adds` get added, the sum over one block. Initialises their
-    /// first `block.len` bytes.
+    /// first `block.len()` bytes.
     ///
     /// # Safety
     /// If `adds`, these bytes must be initialised.

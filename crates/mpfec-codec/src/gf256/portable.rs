@@ -39,7 +39,7 @@ pub(super) fn add_all(dst: &mut [u8], sources: &[&[u8]]) {
 /// Outputs become, or if `adds` get added, the sum over one block.
 ///
 /// # Safety
-/// If `adds`, the first `block.len` bytes of the outputs must be initialised.
+/// If `adds`, the first `block.len()` bytes of the outputs must be initialised.
 pub(super) unsafe fn dot(
     outputs: &mut [&mut [MaybeUninit<u8>]],
     adds: bool,
@@ -48,15 +48,15 @@ pub(super) unsafe fn dot(
 ) {
     for (row, output) in outputs.iter_mut().enumerate() {
         let row = coefficients.row(row);
-        let output = &mut output[..block.len];
+        let output = &mut output[..block.len()];
         if !adds {
             output.fill(MaybeUninit::new(0));
         }
         let start = output.as_mut_ptr().cast();
         // SAFETY: the same bytes, initialised before or just now.
-        let output: &mut [u8] = unsafe { slice::from_raw_parts_mut(start, block.len) };
-        for (source, &column) in block.sources.iter().zip(block.columns) {
-            mul_add(output, &source[..block.len], row[usize::from(column)]);
+        let output: &mut [u8] = unsafe { slice::from_raw_parts_mut(start, block.len()) };
+        for (source, &column) in block.sources().iter().zip(block.columns()) {
+            mul_add(output, &source[..block.len()], row[usize::from(column)]);
         }
     }
 }

@@ -325,7 +325,7 @@ impl Sum<'_> {
 /// (4 to 6) outputs by W vectors, or one output by W1.
 ///
 /// # Safety
-/// As for every function here; and if `adds`, the first `block.len` bytes of the outputs
+/// As for every function here; and if `adds`, the first `block.len()` bytes of the outputs
 /// must be initialised. They are afterwards.
 #[inline(always)]
 pub(super) unsafe fn dot_tiles<V: Vector, const N: usize, const W: usize, const W1: usize>(
@@ -334,19 +334,15 @@ pub(super) unsafe fn dot_tiles<V: Vector, const N: usize, const W: usize, const 
     coefficients: Coefficients<'_>,
     block: Block<'_>,
 ) {
-    let last = block.columns.iter().max().copied().unwrap_or(0);
     for output in outputs.iter() {
-        assert!(output.len() >= block.len, "{SHORT}");
-    }
-    for source in block.sources {
-        slice(source, block.len);
+        assert!(output.len() >= block.len(), "{SHORT}");
     }
     let mut coefficients = coefficients;
     for outputs in outputs.chunks_mut(N) {
         let row = coefficients.row(outputs.len() - 1);
-        assert!(usize::from(last) < row.len(), "coefficients are missing");
-        // SAFETY: sources and outputs have the block's length and every row has the
-        // columns, as just checked; the caller vouches for the rest.
+        assert!(block.last_column() < row.len(), "coefficients are missing");
+        // SAFETY: outputs have the block's length and every row has the columns, as just
+        // checked; a block's sources have its length; the caller vouches for the rest.
         unsafe {
             match outputs.len() {
                 1 => Dot::<1>::new(outputs, adds, coefficients, block).run::<V, W1>(),
@@ -390,21 +386,22 @@ impl<'a, const N: usize> Dot<'a, N> {
     unsafe fn run<V: Vector, const W: usize>(&self) {
         // SAFETY: `dot_tiles` checked that everything is as long as is said here.
         unsafe {
-            if self.block.len < V::BYTES {
+            if self.block.len() < V::BYTES {
                 return self.part::<V>();
             }
-            let tail = self.block.len - V::BYTES;
-            let last = (!self.block.len.is_multiple_of(V::BYTES)).then(|| self.strip::<V, 1>(tail));
+            let tail = self.block.len() - V::BYTES;
+            let last =
+                (!self.block.len().is_multiple_of(V::BYTES)).then(|| self.strip::<V, 1>(tail));
             let mut at = 0;
-            while at + W * V::BYTES <= self.block.len {
+            while at + W * V::BYTES <= self.block.len() {
                 self.store(self.strip::<V, W>(at), at);
                 at += W * V::BYTES;
             }
-            while at + 2 * V::BYTES <= self.block.len {
+            while at + 2 * V::BYTES <= self.block.len() {
                 self.store(self.strip::<V, 2>(at), at);
                 at += 2 * V::BYTES;
             }
-            if at + V::BYTES <= self.block.len {
+            if at + V::BYTES <= self.block.len() {
                 self.store(self.strip::<V, 1>(at), at);
             }
             if let Some(last) = last {
@@ -425,12 +422,12 @@ impl<'a, const N: usize> Dot<'a, N> {
                 }
             }
             let paired = if V::ADDS_THREE {
-                self.block.sources.len() & !1
+                self.block.sources().len() & !1
             } else {
                 0
             };
-            let (pairs, single) = self.block.sources.split_at(paired);
-            let (column_pairs, single_column) = self.block.columns.split_at(paired);
+            let (pairs, single) = self.block.sources().split_at(paired);
+            let (column_pairs, single_column) = self.block.columns().split_at(paired);
             let (pairs, _) = pairs.as_chunks::<2>();
             let (column_pairs, _) = column_pairs.as_chunks::<2>();
             for (pair, columns) in pairs.iter().zip(column_pairs) {
@@ -474,14 +471,14 @@ impl<'a, const N: usize> Dot<'a, N> {
             for (&output, &row) in self.outputs.iter().zip(&self.rows) {
                 let mut sum = V::zero();
                 if self.adds {
-                    sum = V::load_part(output, self.block.len);
+                    sum = V::load_part(output, self.block.len());
                 }
-                for (source, &column) in self.block.sources.iter().zip(self.block.columns) {
-                    let operand = V::load_part(source.as_ptr(), self.block.len).operand();
+                for (source, &column) in self.block.sources().iter().zip(self.block.columns()) {
+                    let operand = V::load_part(source.as_ptr(), self.block.len()).operand();
                     let factor = V::factor(*row.add(usize::from(column)));
                     sum = sum.add(V::product(operand, factor));
                 }
-                sum.store_part(output, self.block.len);
+                sum.store_part(output, self.block.len());
             }
         }
     }

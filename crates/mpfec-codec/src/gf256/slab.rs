@@ -213,8 +213,8 @@ impl Slab {
         stride: usize,
         sources: &[S],
     ) {
-        rows.clone().for_each(|row| self.zero_row(row));
-        self.add_dot(rows, coefficients, stride, sources);
+        let sources = sources.iter().map(AsRef::as_ref).enumerate();
+        self.dot_of(rows, false, coefficients, stride, sources);
     }
 
     /// As [`Slab::add_dot`], of sources in any order, each with its j.
@@ -225,16 +225,36 @@ impl Slab {
         stride: usize,
         sources: impl Iterator<Item = (usize, &'a [u8])>,
     ) {
+        self.dot_of(rows, true, coefficients, stride, sources);
+    }
+
+    /// As [`Slab::add_dot_of`] if `adds`, else the rows become the sums.
+    fn dot_of<'a>(
+        &mut self,
+        rows: Range<usize>,
+        mut adds: bool,
+        coefficients: &[u8],
+        stride: usize,
+        sources: impl Iterator<Item = (usize, &'a [u8])>,
+    ) {
         assert!(rows.end <= self.rows, "row {} of {}", rows.end, self.rows);
         let coefficients = Coefficients::new(coefficients, stride, rows.len(), 0);
         let (kernel, row_bytes, row_stride) = (self.kernel, self.row_bytes, self.stride);
         let start = self.offset + rows.start * row_stride;
         let end = start + rows.len() * row_stride;
         for_each_block(row_bytes, sources, |block| {
+            if !adds && block.len() < row_bytes {
+                self.bytes[start..end].fill(0);
+                adds = true;
+            }
             let outputs = self.bytes[start..end].chunks_exact_mut(row_stride);
             let outputs = outputs.map(|row| &mut row[..row_bytes]);
-            kernel.dot_block(outputs, coefficients, block);
+            kernel.dot_block(outputs, adds, coefficients, block);
+            adds = true;
         });
+        if !adds {
+            self.bytes[start..end].fill(0);
+        }
     }
 
     /// Adds to each of `outputs` the sum over the rows j of `rows` of

@@ -1,6 +1,7 @@
 //! What depends on K alone, made once and shared by the whole process: the program that
 //! encodes, and for small blocks the coefficients of every symbol.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::elimination::Elimination;
@@ -27,6 +28,22 @@ pub(super) struct Code {
 impl Code {
     /// The code for K, made if it is not at hand.
     pub(super) fn get(source_symbols: SourceSymbols) -> Arc<Self> {
+        // The one that this thread used last: blocks tend to have the same K, and the lock
+        // takes a tenth of what coding a small one does.
+        thread_local! { static LAST: Cell<Option<Arc<Code>>> = const { Cell::new(None) } }
+        let get = |last: &Cell<Option<Arc<Self>>>| {
+            let known = last.take();
+            let known = known.filter(|code| code.source_symbols == source_symbols.value());
+            let code = known.unwrap_or_else(|| Self::get_shared(source_symbols));
+            last.set(Some(Arc::clone(&code)));
+            code
+        };
+        // A thread that ends has none any more.
+        let code = LAST.try_with(get);
+        code.unwrap_or_else(|_| Self::get_shared(source_symbols))
+    }
+
+    fn get_shared(source_symbols: SourceSymbols) -> Arc<Self> {
         static CODES: Mutex<Codes> = Mutex::new(Codes {
             entries: Vec::new(),
         });

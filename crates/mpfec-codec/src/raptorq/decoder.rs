@@ -45,11 +45,13 @@ impl RaptorQDecoder {
         }
     }
 
-    /// Tries to decode the whole block. The last symbol that came is `esi`.
-    fn restore(&mut self, esi: u32, symbol: Bytes) -> bool {
+    /// Tries to decode the whole block. The last symbol that came is `esi`; it is wanted once
+    /// more after a failure.
+    fn restore(&mut self, esi: u32, symbol: Option<Bytes>) -> bool {
         let (code, size) = (self.code.get(), self.size.bytes());
         match &mut self.attempts {
             Attempts::Unsolved(restore) => {
+                let Some(symbol) = symbol else { return false };
                 if !restore.insert(code, esi, filled(&symbol, size)) {
                     return false;
                 }
@@ -89,8 +91,8 @@ impl BlockDecoder for RaptorQDecoder {
     fn push(&mut self, esi: EncodingSymbolId, symbol: Bytes) -> Result<Progress, DecodeError> {
         // Only those that come after a failure are wanted once more.
         let again = match self.attempts {
-            Attempts::Unsolved(_) => symbol.clone(),
-            Attempts::Failed(_) => Bytes::new(),
+            Attempts::Unsolved(_) => Some(symbol.clone()),
+            Attempts::Failed(_) => None,
         };
         let progress = self.symbols.push(esi, symbol)?;
         match progress {

@@ -1,6 +1,9 @@
 //! The intermediate symbols of a block (RFC 6330 §5.3.3), and the encoding symbols that
 //! are their sums (§5.3.5.3).
 
+use std::cell::Cell;
+use std::thread::LocalKey;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +13,7 @@ use super::program::Workspace;
 use super::strips::{Inputs, MOST_LINES, strips};
 use super::tuple::neighbours;
 use crate::gf256::{Slab, add_all};
-use crate::pool::{Pool, Poolable, Pooled};
+use crate::pool::{Own, Pool, Poolable, Pooled};
 
 /// All intermediate symbols, strip by strip.
 #[derive(Debug)]
@@ -31,6 +34,11 @@ impl Poolable for Storage {
     fn pool() -> &'static Pool<Self> {
         static POOL: Pool<Storage> = Pool::new();
         &POOL
+    }
+
+    fn own() -> &'static LocalKey<Own<Self>> {
+        thread_local! { static OWN: Own<Storage> = const { Cell::new(None) } }
+        &OWN
     }
 
     fn capacity(&self) -> usize {

@@ -1,6 +1,9 @@
 //! Decoding many losses: the intermediate symbols that the absent source symbols need, by
 //! inactivation decoding (RFC 6330 §5.4).
 
+use std::cell::Cell;
+use std::thread::LocalKey;
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -11,7 +14,7 @@ use super::matrix::Rows;
 use super::program::{Program, Workspace};
 use super::strips::{Inputs, lines_within, strips};
 use crate::gf256::Slab;
-use crate::pool::{Pool, Poolable, Pooled};
+use crate::pool::{Own, Pool, Poolable, Pooled};
 
 /// Symbols being solved for, in the order in which the solver knows them.
 #[derive(Debug, Default)]
@@ -33,6 +36,11 @@ impl Poolable for Storage {
     fn pool() -> &'static Pool<Self> {
         static POOL: Pool<Storage> = Pool::new();
         &POOL
+    }
+
+    fn own() -> &'static LocalKey<Own<Self>> {
+        thread_local! { static OWN: Own<Storage> = const { Cell::new(None) } }
+        &OWN
     }
 
     fn capacity(&self) -> usize {
