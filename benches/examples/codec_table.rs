@@ -1,7 +1,8 @@
 //! Tables and charts of docs/benchmarks.md from what the bench `codec_compare` left in
 //! target/criterion: prints the tables and writes docs/codec-*.svg.
 //!
-//! `cargo run -p mpfec-benches --example codec_table`, at the root of the repository.
+//! `cargo run -p mpfec-benches --example codec_table`, at the root of the repository. On a
+//! machine that does other work, run the bench more than once, with `--save-baseline NAME`.
 #![expect(clippy::print_stdout, reason = "prints the tables")]
 
 use std::collections::BTreeMap;
@@ -138,7 +139,7 @@ fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Nanoseconds of the fastest sample by group, function and value: whatever else the machine
+/// Nanoseconds of the fastest sample of all runs that were kept, by group, function and value: whatever else the machine
 /// does only makes others slower.
 struct Results(BTreeMap<(String, String, String), f64>);
 
@@ -147,7 +148,7 @@ impl Results {
         let mut results = BTreeMap::new();
         let mut directories = vec![criterion.to_owned()];
         while let Some(directory) = directories.pop() {
-            if directory.ends_with("new") {
+            if directory.join("sample.json").exists() {
                 let read = |name| -> Result<Value, Box<dyn Error>> {
                     Ok(serde_json::from_slice(&fs::read(directory.join(name))?)?)
                 };
@@ -162,7 +163,9 @@ impl Results {
                     .map(|(nanos, iterations)| nanos / iterations)
                     .min_by(f64::total_cmp);
                 let key = (text("group_id"), text("function_id"), text("value_str"));
-                results.insert(key, fastest.ok_or("no samples")?);
+                let fastest = fastest.ok_or("no samples")?;
+                let known = results.entry(key).or_insert(fastest);
+                *known = fastest.min(*known);
                 continue;
             }
             for entry in fs::read_dir(&directory)? {
