@@ -1,4 +1,4 @@
-//! Tables and charts of docs/benchmarks.md from what the bench `codec_compare` left in
+//! Tables and charts of docs/benchmarks.md from what the bench `codec` left in
 //! target/criterion: prints the tables and writes docs/codec-*.svg.
 //!
 //! `cargo run -p mpfec-benches --example codec_table`, at the root of the repository. On a
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let results = Results::read(&Path::new(&target).join("criterion"))?;
     let [best, avx2] = [&["avx512+gfni", "avx2+gfni"][..], &["avx2"]]
         .map(|names| names.iter().find(|name| results.has(name)).copied());
-    let best = best.ok_or("no results: run the bench codec_compare first")?;
+    let best = best.ok_or("no results: run the bench codec first")?;
 
     println!("Ratios to the crate, {best}:\n");
     println!("{}", ratios(&results, best));
