@@ -1,6 +1,7 @@
 //! How many times as fast as the `raptorq` crate, whose plans are reused, in one run.
 //!
 //! `cargo run --release -p mpfec-codec --example ratios [encode|decode] [K...]`
+//! With `MPFEC_KERNEL=avx2` in the environment, ours computes with that kernel.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -11,6 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytes::Bytes;
+use mpfec_codec::gf256::Kernel;
 use mpfec_codec::{CodecKind, EncodingSymbolId, Progress, SourceSymbols, SymbolSize};
 use raptorq::{
     EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBlockDecoder,
@@ -18,6 +20,7 @@ use raptorq::{
 };
 
 fn main() {
+    choose_kernel();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_wanted = |name: &str| {
         let named = arguments
@@ -32,7 +35,7 @@ fn main() {
     if blocks.is_empty() {
         blocks = vec![10, 27, 64, 128, 256, 512, 1000, 4000, 10_000];
     }
-    println!("kernel {}", mpfec_codec::gf256::Kernel::best().name());
+    println!("kernel {}", Kernel::best().name());
     println!(
         "{:8} {:>6} {:>5} {:>12} {:>12} {:>7}",
         "", "K", "loss", "ours", "crate", "ratio"
@@ -57,6 +60,15 @@ fn main() {
             }
         }
     }
+}
+
+fn choose_kernel() {
+    let Ok(name) = std::env::var("MPFEC_KERNEL") else {
+        return;
+    };
+    let kernel = Kernel::available().find(|kernel| kernel.name() == name);
+    let kernel = kernel.expect("a kernel that this CPU has");
+    assert!(kernel.prefer(), "nothing was computed before");
 }
 
 /// Medians: seconds per block, and of how long theirs took, divided by how long ours did

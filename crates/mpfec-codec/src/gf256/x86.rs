@@ -368,7 +368,7 @@ unsafe impl Vector for Gfni256 {
         block: Block<'_>,
     ) {
         // SAFETY: the trait's contract.
-        unsafe { simd::dot_tiles::<Self, 6, 2, 8>(outputs, adds, coefficients, block) }
+        unsafe { simd::dot_tiles::<Self, 5, 2, 8>(outputs, adds, coefficients, block) }
     }
 }
 
