@@ -15,6 +15,8 @@ pub(crate) struct Decoder<R> {
     source_symbols: SourceSymbols,
     size: SymbolSize,
     most_unknowns: u32,
+    /// Symbols with expensive coefficients that came while solving.
+    expensive: u32,
     state: State,
     work: Pooled<Workspace>,
 }
@@ -54,6 +56,7 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
             source_symbols,
             size,
             most_unknowns,
+            expensive: 0,
             state: State::Collecting,
             work,
         }
@@ -63,8 +66,14 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
     /// decoder: all that came is in [`Decoder::symbols`].
     pub(crate) fn is_deferred(&self) -> bool {
         matches!(self.state, State::Collecting)
-            && self.work.received.absent() > self.most_unknowns
             && self.work.waiting.len() >= self.work.received.absent() as usize
+            && !self.is_possible()
+    }
+
+    /// Whether to solve here is the cheaper way.
+    fn is_possible(&self) -> bool {
+        let is_cheap = |(esi, _): &(u32, Bytes)| *esi < self.rows.end();
+        self.work.received.absent() <= self.most_unknowns && self.work.waiting.iter().all(is_cheap)
     }
 
     /// The symbols here: source symbols, then repair symbols, each in the order in which
@@ -131,6 +140,13 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
             return Progress::Redundant;
         };
         if let State::Solving { .. } = self.state {
+            if esi >= self.rows.end() {
+                // More than any sender of useful ones needs are meant to cost us time.
+                if self.expensive >= self.most_unknowns + MAX_SPARE as u32 {
+                    return Progress::Redundant;
+                }
+                self.expensive += 1;
+            }
             if !self.work_in(esi, &symbol) {
                 return Progress::Redundant;
             }
@@ -156,7 +172,12 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
             }
             let unfolded = self.work.syndromes.rows() - folded;
             // Leaves the last few to be folded together.
-            if unfolded >= FOLD_REPAIRS && missing >= 2 {
+            let enough = if self.source_symbols.value() < LARGE {
+                FOLD_REPAIRS
+            } else {
+                FOLD_REPAIRS_OF_LARGE
+            };
+            if unfolded >= enough && missing >= 2 {
                 self.fold(0);
             }
         }
@@ -170,7 +191,7 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
         let absent = self.work.received.absent();
         let waiting = self.work.waiting.len();
         let is_worth_it = waiting >= FOLD_REPAIRS.min(absent as usize);
-        if !matches!(self.state, State::Collecting) || !is_worth_it || absent > self.most_unknowns {
+        if !matches!(self.state, State::Collecting) || !is_worth_it || !self.is_possible() {
             return;
         }
         let work = &mut *self.work;
@@ -346,8 +367,16 @@ impl<R> Drop for Decoder<R> {
 /// symbols, so four cost hardly more than one.
 const FOLD_REPAIRS: usize = 4;
 
+/// The same where reading the source symbols takes longer, because they fit into no cache
+/// that is near, and where a block takes so long that the last few matter less.
+const FOLD_REPAIRS_OF_LARGE: usize = 16;
+
+/// The first K that is large in this sense.
+const LARGE: u32 = 2049;
+
 /// Late source symbols that wait to be taken out together.
 const FOLD_SOURCES: usize = 8;
 
-/// Repair symbols beyond the absent source symbols that are kept while too many source symbols are absent.
+/// Repair symbols beyond the absent source symbols that are kept while too many source
+/// symbols are absent, and beyond the unknowns that are taken if they are expensive.
 const MAX_SPARE: usize = 64;

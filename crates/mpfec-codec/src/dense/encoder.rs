@@ -65,8 +65,8 @@ impl Encoder {
         };
         // In parts of equal size.
         let count = wanted.div_ceil(wanted.div_ceil(MAX_AT_ONCE));
-        let left = EncodingSymbolId::MAX.value() - esi + 1;
-        let count = count.min(left);
+        let end = rows.end().min(EncodingSymbolId::MAX.value() + 1);
+        let count = count.min(end.saturating_sub(esi).max(1));
         self.made += count;
         if count == 1 {
             append_one(rows, source, size, esi, out);

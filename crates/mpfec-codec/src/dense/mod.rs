@@ -31,4 +31,9 @@ pub(crate) trait Rows {
     /// Writes the K coefficients of repair symbol `esi`, at or above K, to `row`, which
     /// has K bytes of no meaning.
     fn coefficients(&self, esi: u32, row: &mut [u8]);
+
+    /// From here on coefficients are so expensive that another way of coding is better.
+    fn end(&self) -> u32 {
+        u32::MAX
+    }
 }

@@ -64,6 +64,17 @@ impl Steps {
         self.steps.capacity() * size_of::<Step>() + self.sources.capacity() * size_of::<u32>()
     }
 
+    /// From the last to the first: target, input and rows that are added.
+    pub(crate) fn iter_back(&self) -> impl Iterator<Item = (u32, Option<u32>, &[u32])> {
+        (0..self.steps.len()).rev().map(|at| {
+            let start = at.checked_sub(1).map_or(0, |before| self.steps[before].end);
+            let step = self.steps[at];
+            let input = (step.input != NO_INPUT).then_some(step.input);
+            let sources = &self.sources[start as usize..step.end as usize];
+            (step.target, input, sources)
+        })
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (Step, &[u32])> {
         let mut start = 0;
         self.steps.iter().map(move |&step| {

@@ -1,13 +1,16 @@
 //! What depends on K alone, made once and shared by the whole process: the program that
-//! encodes, and for small blocks the coefficients of every symbol.
+//! encodes, the coefficients of the first repair symbols, and for small blocks those that
+//! give the coefficients of every other.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::cost;
 use super::elimination::Elimination;
 use super::matrix::{HdpcColumn, hdpc_columns};
 use super::program::{Program, Workspace};
 use super::table::Parameters;
+use super::transposed::{self, LANES};
 use super::tuple::neighbours;
 use crate::SourceSymbols;
 use crate::dense::Rows;
@@ -21,8 +24,8 @@ pub(super) struct Code {
     hdpc: Vec<HdpcColumn>,
     program: OnceLock<Program>,
     generator: OnceLock<Slab>,
-    /// Coefficients of the first repair symbols.
-    first: OnceLock<Vec<u8>>,
+    /// Coefficients of the first repair symbols, [`LANES`] at a time.
+    first: [OnceLock<Vec<u8>>; FIRST / LANES],
 }
 
 impl Code {
@@ -62,7 +65,7 @@ impl Code {
             hdpc,
             program: OnceLock::new(),
             generator: OnceLock::new(),
-            first: OnceLock::new(),
+            first: Default::default(),
         }
     }
 
@@ -127,6 +130,16 @@ impl Code {
         })
     }
 
+    /// The coefficients of `count` repair symbols, up to [`LANES`], K each.
+    fn rows(&self, first: u32, count: usize) -> Vec<u8> {
+        let program = self.program();
+        let sums = (first..).take(count).enumerate().flat_map(|(symbol, esi)| {
+            let columns = neighbours(&self.parameters, self.isi(esi));
+            columns.map(move |column| (symbol, usize::from(program.places()[usize::from(column)])))
+        });
+        transposed::coefficients(program, self.source_symbols(), count, sums)
+    }
+
     fn add_up(&self, esi: u32, row: &mut [u8]) {
         let generator = self.generator();
         let places = self.program().places();
@@ -142,7 +155,9 @@ impl Code {
         size_of_val(&self.hdpc[..])
             + self.program.get().map_or(0, Program::capacity)
             + self.generator.get().map_or(0, Slab::capacity)
-            + self.first.get().map_or(0, Vec::capacity)
+            + (self.first.iter().filter_map(OnceLock::get))
+                .map(Vec::capacity)
+                .sum::<usize>()
     }
 }
 
@@ -150,18 +165,28 @@ impl Rows for Code {
     fn coefficients(&self, esi: u32, row: &mut [u8]) {
         let k = self.source_symbols();
         let at = (esi - self.source_symbols) as usize;
-        if at >= FIRST {
-            return self.add_up(esi, row);
-        }
-        let first = self.first.get_or_init(|| {
-            let mut first = vec![0; FIRST * k];
-            let rows = first.chunks_exact_mut(k);
-            (self.source_symbols..)
-                .zip(rows)
-                .for_each(|(esi, row)| self.add_up(esi, row));
-            first
-        });
-        row.copy_from_slice(&first[at * k..(at + 1) * k]);
+        let Some(first) = self.first.get(at / LANES) else {
+            return if cost::keeps_all(self.source_symbols) {
+                self.add_up(esi, row);
+            } else {
+                row.copy_from_slice(&self.rows(esi, 1));
+            };
+        };
+        let first = first.get_or_init(|| self.rows(esi - (at % LANES) as u32, LANES));
+        row.copy_from_slice(&first[at % LANES * k..][..k]);
+    }
+
+    fn end(&self) -> u32 {
+        end(self.source_symbols)
+    }
+}
+
+/// Coefficients of symbols from here on are expensive.
+pub(super) fn end(source_symbols: u32) -> u32 {
+    if cost::keeps_all(source_symbols) {
+        u32::MAX
+    } else {
+        source_symbols + FIRST as u32
     }
 }
 
@@ -209,7 +234,7 @@ impl Codes {
 }
 
 /// Repair symbols whose coefficients are kept: those that nearly all blocks use.
-const FIRST: usize = 64;
+const FIRST: usize = 4 * LANES;
 /// Codes kept at most, and bytes that they occupy at most: 24 of K = 1024.
 const MAX_ENTRIES: usize = 64;
 const MAX_BYTES: usize = 32 << 20;
@@ -238,6 +263,22 @@ mod tests {
             codes.entries.first().map(|code| code.source_symbols),
             Some(8)
         );
+    }
+
+    #[test]
+    fn coefficients_are_the_same_whichever_way_they_are_computed() {
+        for k in [1, 2, 10, 27, 101, 250, 600, 1500] {
+            let code = code(k);
+            let mut row = vec![0; k as usize];
+            for (first, count) in [(k, LANES), (k + 1000, 1), (k + 5_000_000, 9)] {
+                let rows = code.rows(first, count);
+                assert_eq!(rows.len(), count * k as usize);
+                for (esi, got) in (first..).zip(rows.chunks_exact(k as usize)) {
+                    code.add_up(esi, &mut row);
+                    assert_eq!(got, row, "K = {k}, ESI = {esi}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::code::Code;
+use super::code::{self, Code};
 use super::cost;
 use super::restore::Restore;
 use crate::dense::{self, Rows};
@@ -150,6 +150,10 @@ impl Coefficients {
 impl Rows for Coefficients {
     fn coefficients(&self, esi: u32, row: &mut [u8]) {
         self.get().coefficients(esi, row);
+    }
+
+    fn end(&self) -> u32 {
+        code::end(self.source_symbols.value())
     }
 }
 

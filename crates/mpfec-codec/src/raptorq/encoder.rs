@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::code::Code;
 use super::cost;
 use super::intermediate::Intermediate;
-use crate::dense;
+use crate::dense::{self, Rows};
 use crate::source::SourceBlock;
 use crate::{BlockEncoder, EncodeError, EncodingSymbolId, SourceSymbols, SymbolSize};
 
@@ -56,7 +56,7 @@ impl RaptorQEncoder {
         if let Repair::Dense { code, encoder } = &mut self.repair {
             encoder.expect(self.expected);
             let altogether = self.expected.max(encoder.made() + 1);
-            if altogether <= cost::most_made(self.block.len()) {
+            if altogether <= cost::most_made(self.block.len()) && esi < code.end() {
                 encoder.append(&**code, self.block.symbols(), size, esi, out);
                 return Ok(());
             }

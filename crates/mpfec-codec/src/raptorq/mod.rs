@@ -28,6 +28,7 @@ mod residual;
 mod restore;
 mod strips;
 mod table;
+mod transposed;
 mod tuple;
 
 pub(crate) use self::decoder::RaptorQDecoder;

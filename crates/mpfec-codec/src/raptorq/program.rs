@@ -99,6 +99,31 @@ impl Program {
         self.outputs.clone()
     }
 
+    /// The steps before the free symbols.
+    pub(super) fn forward(&self) -> &Steps {
+        &self.forward
+    }
+
+    /// The steps after the free symbols, which are in the rows behind the weighted ones.
+    pub(super) fn backward(&self) -> &Steps {
+        &self.backward
+    }
+
+    /// Inputs that the free symbols are sums of products of.
+    pub(super) fn weighted_inputs(&self) -> &[u32] {
+        &self.weighted_inputs
+    }
+
+    /// Rows that they are sums of products of besides.
+    pub(super) fn weighted_rows(&self) -> std::ops::Range<usize> {
+        self.weighted_rows.clone()
+    }
+
+    /// For each free symbol, its factor of each of these.
+    pub(super) fn weights(&self) -> &[u8] {
+        &self.weights
+    }
+
     /// Bytes allocated.
     pub(super) fn capacity(&self) -> usize {
         self.forward.capacity()

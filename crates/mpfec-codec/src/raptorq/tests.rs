@@ -70,10 +70,15 @@ impl Scene {
 
     /// The source symbols that are kept and their repair symbols give the block.
     fn we_decode_theirs(&self, is_kept: impl Fn(u32) -> bool) {
+        self.we_decode_from(is_kept, self.k + 3..);
+    }
+
+    /// The source symbols that are kept and these repair symbols give the block.
+    fn we_decode_from(&self, is_kept: impl Fn(u32) -> bool, repairs: impl Iterator<Item = u32>) {
         let mut decoder = RaptorQDecoder::new(source_symbols(self.k), size(self.size));
         let kept = (0..self.k).filter(|&position| is_kept(position));
         let mut symbols = kept.map(|position| (position, self.source(position)));
-        let mut repairs = (self.k + 3..).map(|esi| (esi, self.their_repair(esi)));
+        let mut repairs = repairs.map(|esi| (esi, self.their_repair(esi)));
         let mut pushed = 0;
         loop {
             let (value, symbol) = symbols.next().or_else(|| repairs.next()).expect("endless");
@@ -161,6 +166,40 @@ fn symbols_are_interchangeable_when_blocks_are_large() {
         scene.encoders_agree();
         scene.we_decode_theirs(|position| position % 5 != 0);
         scene.they_decode_ours(|position| position % 2 == 0, 1);
+    }
+}
+
+#[test]
+fn few_losses_of_large_blocks_are_replaced_by_any_repair_symbols() {
+    for k in [2048, 2049, 3500, 10_000] {
+        let scene = Scene::new(k, 20);
+        let lost = |count: u32| move |position: u32| position % (k / count) != 5 % (k / count);
+        for count in [1, 4, 30, 100, 200] {
+            scene.we_decode_theirs(lost(count));
+        }
+        // The first repair symbols, identifiers far away, and one after the other.
+        let near = || k..k + 12;
+        let far = || (k + 1000..).step_by(12_345);
+        scene.we_decode_from(lost(10), near());
+        scene.we_decode_from(lost(10), far());
+        scene.we_decode_from(lost(10), near().take(5).chain(far()));
+        scene.we_decode_from(lost(10), far().take(5).chain(near()));
+    }
+}
+
+#[test]
+fn the_first_repair_symbols_of_large_blocks_are_those_of_the_rfc() {
+    for k in [2049, 4001, 10_000] {
+        let scene = Scene::new(k, 20);
+        let mut ours = scene.ours(40);
+        for esi in k..k + 64 {
+            assert_eq!(encode(&mut ours, esi), scene.their_repair(esi), "K = {k}");
+        }
+        // Across the end of those whose coefficients are kept.
+        let mut ours = scene.ours(20);
+        for esi in k + 250..k + 262 {
+            assert_eq!(encode(&mut ours, esi), scene.their_repair(esi), "K = {k}");
+        }
     }
 }
 
