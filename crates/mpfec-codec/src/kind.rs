@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::batch::{self, BatchEncoder};
 use crate::linear::{self, LinearEncoder};
 use crate::raptorq::{RaptorQDecoder, RaptorQEncoder};
 use crate::uncoded::{UncodedDecoder, UncodedEncoder};
@@ -18,21 +19,49 @@ pub enum CodecKind {
     /// Linear over GF(2^8), up to 1024 source symbols: any K symbols give the block, always
     /// among the first 256, with rare exceptions beyond.
     Linear,
+    /// The pipeline code of MPTCP-PNC: packets are coded with those before them in their
+    /// group of at most 20 and decode in order at once; see [`pipeline`](crate::pipeline).
+    Pipeline,
+    /// Batch network coding, for comparison: every symbol is a random combination of its
+    /// batch with the coefficients in front; see [`batch`](crate::batch).
+    Batch,
+    /// [`Batch`](Self::Batch) on some paths only: on the others source symbols leave as they
+    /// are (NC-MPTCP).
+    BatchMixed,
     /// No code: lost source symbols are sent again.
     Uncoded,
 }
 
 impl CodecKind {
     /// Every kind, in the order in which help texts list them.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::RaptorQ, Self::Linear, Self::Uncoded];
+    pub const ALL: [Self; 7] = [
+        Self::Auto,
+        Self::RaptorQ,
+        Self::Linear,
+        Self::Pipeline,
+        Self::Batch,
+        Self::BatchMixed,
+        Self::Uncoded,
+    ];
 
     /// Whether symbols from K on exist.
     #[must_use]
     pub fn has_repair(self) -> bool {
-        match self {
-            Self::Auto | Self::RaptorQ | Self::Linear => true,
-            Self::Uncoded => false,
-        }
+        self != Self::Uncoded
+    }
+
+    /// Whether every coded symbol brings its coefficients along.
+    #[must_use]
+    pub fn is_batch(self) -> bool {
+        matches!(self, Self::Batch | Self::BatchMixed)
+    }
+
+    /// Source symbols in a block at most, for codes of small groups: 20, as many as the
+    /// paper's matrices have rows (PNC §IV-B).
+    #[must_use]
+    pub fn max_group(self) -> Option<u32> {
+        let has_groups = self == Self::Pipeline || self.is_batch();
+        has_groups.then_some(MAX_GROUP)
     }
 
     /// The code of a block of `source_symbols` symbols, for whichever of these is configured.
@@ -47,17 +76,22 @@ impl CodecKind {
         match self {
             Self::Auto if source_symbols <= MAX_AUTO_LINEAR => Self::Linear,
             Self::Auto => Self::RaptorQ,
+            // Redundant packets are sums of coded packets with the linear code's coefficients.
+            Self::Pipeline => Self::Linear,
             kind => kind,
         }
     }
 
     /// An encoder for one block, still open and empty, of symbols of `size` bytes. How large
-    /// the block will be is not known yet: for [`Auto`](Self::Auto) it is RaptorQ's.
+    /// the block will be is not known yet: for [`Auto`](Self::Auto) it is RaptorQ's. For
+    /// [`Pipeline`](Self::Pipeline) it is that of the redundant packets, whose source symbols
+    /// are the coded packets.
     #[must_use]
     pub fn encoder(self, size: SymbolSize) -> Box<dyn BlockEncoder> {
         match self {
             Self::Auto | Self::RaptorQ => Box::new(RaptorQEncoder::new(size)),
-            Self::Linear => Box::new(LinearEncoder::new(size)),
+            Self::Linear | Self::Pipeline => Box::new(LinearEncoder::new(size)),
+            Self::Batch | Self::BatchMixed => Box::new(BatchEncoder::new(size, 0)),
             Self::Uncoded => Box::new(UncodedEncoder::new(size)),
         }
     }
@@ -68,7 +102,8 @@ impl CodecKind {
     pub fn decoder(self, source_symbols: SourceSymbols, size: SymbolSize) -> Box<dyn BlockDecoder> {
         match self {
             Self::Auto | Self::RaptorQ => Box::new(RaptorQDecoder::new(source_symbols, size)),
-            Self::Linear => linear::new_decoder(source_symbols, size),
+            Self::Linear | Self::Pipeline => linear::new_decoder(source_symbols, size),
+            Self::Batch | Self::BatchMixed => batch::new_decoder(source_symbols, size),
             Self::Uncoded => Box::new(UncodedDecoder::new(source_symbols, size)),
         }
     }
@@ -80,6 +115,9 @@ impl CodecKind {
             Self::Auto => "auto",
             Self::RaptorQ => "raptorq",
             Self::Linear => "linear",
+            Self::Pipeline => "pipeline",
+            Self::Batch => "batch",
+            Self::BatchMixed => "batch-mixed",
             Self::Uncoded => "uncoded",
         }
     }
@@ -108,9 +146,14 @@ impl FromStr for CodecKind {
 /// of the symbols of which any K suffice.
 const MAX_AUTO_LINEAR: u32 = 128;
 
+/// The largest group that is formed (PNC §IV-B).
+const MAX_GROUP: u32 = 20;
+
 /// No code has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown codec {name:?}, known are auto, raptorq, linear and uncoded")]
+#[error(
+    "unknown codec {name:?}, known are auto, raptorq, linear, pipeline, batch, batch-mixed and uncoded"
+)]
 pub struct UnknownCodec {
     /// The name asked for.
     pub name: String,

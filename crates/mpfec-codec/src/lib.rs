@@ -55,7 +55,8 @@
 //! | --- | --- | --- | --- | --- |
 //! | [`RaptorQ`](CodecKind::RaptorQ) | up to 56403 | 2^24 - K | 1 in about 1 of 200 blocks | blocks of any size; RFC 6330 on the wire |
 //! | [`Linear`](CodecKind::Linear) | up to 1024 | 2^24 - K | none up to symbol 255, then as RaptorQ | few repairs of small blocks |
-//! | [`pipeline`] | up to 20 | 236 | none | packets that must decode in order at once |
+//! | [`pipeline`] | up to 32 | 224 | none | packets that must decode in order at once |
+//! | [`batch`] | up to 32 | 2^24 - K | 1 in about 256 batches | comparison: coefficients travel with each symbol |
 //! | [`parity`] | any | 1 | none | one loss in a group |
 //! | [`Uncoded`](CodecKind::Uncoded) | up to 56403 | none | | links where sending again is cheap |
 //!
@@ -120,6 +121,7 @@
 //! it has (`is_x86_feature_detected!`), `OnceLock` for what is computed once, and `Mutex`
 //! around the pools of memory and codes.
 
+pub mod batch;
 mod block;
 mod dense;
 mod error;

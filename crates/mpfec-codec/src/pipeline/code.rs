@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::gf256;
+use crate::{SymbolSize, gf256};
 
 /// The coefficients that a seed stands for. Clones share them.
 #[derive(Clone)]
@@ -15,6 +15,12 @@ struct Matrices {
     lower: [Row; MAX_GROUP],
     /// Its inverse.
     inverse: [Row; MAX_GROUP],
+}
+
+/// Bytes of packet `m` of a group; `None` if it has none.
+fn length_of(packets: &[u8], size: SymbolSize, m: usize) -> Option<usize> {
+    let rest = packets.len().checked_sub(m * size.bytes())?;
+    (rest > 0 && m < MAX_GROUP).then_some(rest.min(size.bytes()))
 }
 
 /// Coefficients of the packets, or coded packets, of a group.
@@ -36,6 +42,39 @@ impl PipelineCode {
             lower,
             inverse: invert(&lower),
         }))
+    }
+
+    /// Appends coded packet `m` (from 0) of a group whose packets lie one behind the other in
+    /// `packets`, of `size` bytes each but the last: as many bytes as packet `m` has. Nothing
+    /// if there is no such packet.
+    pub fn code(&self, packets: &[u8], size: SymbolSize, m: usize, out: &mut Vec<u8>) {
+        let Some(length) = length_of(packets, size, m) else {
+            return;
+        };
+        let row = &self.0.lower[m];
+        out.reserve(length);
+        let sources = packets.chunks(size.bytes()).take(m + 1);
+        let sources = sources.map(|packet| &packet[..length]).enumerate();
+        gf256::append_dot(out, 1, length, row, MAX_GROUP, sources);
+    }
+
+    /// Turns coded packets `decoded` and later into packets where they lie, as many as there
+    /// are in `packets`; those before are packets already. Laid out as for
+    /// [`code`](Self::code).
+    pub fn decode(&self, packets: &mut [u8], size: SymbolSize, decoded: usize) {
+        let bytes = size.bytes();
+        for m in decoded..MAX_GROUP {
+            let Some(length) = length_of(packets, size, m) else {
+                return;
+            };
+            let (before, packet) = packets.split_at_mut(m * bytes);
+            let mut sources: [&[u8]; MAX_GROUP] = [&[]; MAX_GROUP];
+            for (place, source) in sources.iter_mut().zip(before.chunks(bytes)) {
+                *place = &source[..length];
+            }
+            let coefficients = &self.0.lower[m][..m];
+            gf256::dot(&mut [&mut packet[..length]], coefficients, &sources[..m]);
+        }
     }
 
     /// Rows of L, all of its columns one behind the other, from `first` on. Of a smaller
@@ -125,8 +164,9 @@ impl Nonzero {
     }
 }
 
-/// The most packets of a group (the paper's N).
-pub const MAX_GROUP: usize = 20;
+/// The most packets of a group. The paper's groups have 20 at most; a transport that cuts such
+/// a group into smaller packets finds room here.
+pub const MAX_GROUP: usize = 32;
 
 /// Redundant packets that exist: coded and redundant ones have different numbers of 8 bits.
 /// The paper has 10.
@@ -153,6 +193,6 @@ mod tests {
     fn coefficients_do_not_change() {
         let code = PipelineCode::new(1);
         assert_eq!(code.0.lower[4][..5], [10, 145, 103, 236, 1]);
-        assert_eq!(code.redundant(0, 4)[..4], [166, 189, 228, 102]);
+        assert_eq!(code.redundant(0, 4)[..4], [191, 144, 113, 81]);
     }
 }

@@ -33,8 +33,8 @@ proptest! {
 
     #[test]
     fn any_n_symbols_give_the_group(
-        n in 1_usize..=20, bytes in prop_oneof![1_usize..100, Just(1280_usize)],
-        short in 0_usize..100, redundant in 1_u32..=236, polls: bool, seed: u64,
+        n in 1_usize..=32, bytes in prop_oneof![1_usize..100, Just(1280_usize)],
+        short in 0_usize..100, redundant in 1_u32..=224, polls: bool, seed: u64,
     ) {
         let packets = source(n * bytes - short.min(bytes - 1), bytes, seed);
         let encoder = encoder(seed, bytes, &packets);
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn packets_in_order_decode_at_once(n in 1_usize..=20, lost in 0_usize..25, seed: u64) {
+    fn packets_in_order_decode_at_once(n in 1_usize..=32, lost in 0_usize..25, seed: u64) {
         let packets = source(n * 50, 50, seed);
         let encoder = encoder(seed, 50, &packets);
         let mut decoder = decoder(seed, 50, n);
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn any_symbols_do_no_harm(
-        n in 1_usize..=20, bytes in 1_usize..40, seed: u64,
+        n in 1_usize..=32, bytes in 1_usize..40, seed: u64,
         pushes in prop::collection::vec((prop_oneof![3 => 0_u32..40, 1 => 0_u32..1 << 24], prop_oneof![4 => Just(None), 1 => (0_usize..45).prop_map(Some)], any::<bool>()), 0..60),
     ) {
         let mut decoder = decoder(seed, bytes, n);
@@ -94,7 +94,7 @@ proptest! {
             let length = length.unwrap_or(bytes);
             let before = decoder.missing();
             let result = decoder.push(esi(value), vec![value as u8; length].into());
-            prop_assert_eq!(result.is_ok(), value < n as u32 + 236 && length == bytes);
+            prop_assert_eq!(result.is_ok(), value < n as u32 + 224 && length == bytes);
             if !matches!(result, Ok(Progress::Useful { .. } | Progress::Complete)) {
                 prop_assert_eq!(decoder.missing(), before);
             }
@@ -157,7 +157,7 @@ fn coded_packets_leave_before_the_group_is_closed() {
 
 #[test]
 fn what_a_group_cannot_have_is_refused() {
-    let packets = source(20 * 10, 10, 4);
+    let packets = source(32 * 10, 10, 4);
     let full = encoder(1, 10, &packets);
     let mut out = b"kept".to_vec();
     for last in [256, 1 << 24, u32::MAX] {
@@ -166,7 +166,7 @@ fn what_a_group_cannot_have_is_refused() {
             matches!(
                 refused,
                 Err(EncodeError::NoRepair {
-                    source_symbols: 20,
+                    source_symbols: 32,
                     ..
                 })
             ),
@@ -184,22 +184,22 @@ fn what_a_group_cannot_have_is_refused() {
         .for_each(|packet| open.push(packet.clone()).unwrap());
     assert_eq!(
         open.push(packets[0].clone()),
-        Err(EncodeError::Full { source_symbols: 20 })
+        Err(EncodeError::Full { source_symbols: 32 })
     );
 
     let mut empty = PipelineEncoder::new(PipelineCode::new(1), symbol_size(10));
     empty.close();
     assert_eq!(empty.encode(0..1, &mut out), Err(EncodeError::Empty));
 
-    let packets = SourceSymbols::new(21).unwrap();
+    let packets = SourceSymbols::new(33).unwrap();
     let refused = PipelineDecoder::new(PipelineCode::new(1), packets, symbol_size(10));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "packets of a pipeline group 21 is not in 1..=20"
+        "packets of a pipeline group 33 is not in 1..=32"
     );
 
     let mut decoder = decoder(1, 10, 4);
-    let refused = decoder.push(esi(4 + 236), vec![0; 10].into());
+    let refused = decoder.push(esi(4 + 224), vec![0; 10].into());
     assert!(
         matches!(refused, Err(DecodeError::NoRepair { .. })),
         "{refused:?}"
@@ -214,5 +214,43 @@ fn what_a_group_cannot_have_is_refused() {
                 want: 10
             })
         );
+    }
+}
+
+proptest! {
+    /// What the transport does: packets are coded as they leave, the last as short as it is,
+    /// and are decoded where they lie whenever the run from the first on has grown.
+    #[test]
+    fn packets_are_decoded_where_they_lie(
+        n in 1_usize..=32, bytes in 1_usize..80, short in 0_usize..80, step in 1_usize..8, seed: u64,
+    ) {
+        let length = n * bytes - short.min(bytes - 1);
+        let group: Vec<u8> = source(length, bytes, seed).concat();
+        let code = PipelineCode::new(seed);
+        let mut data = Vec::new();
+        let mut decoded = 0;
+        for m in 0..n {
+            let before = data.len();
+            code.code(&group, symbol_size(bytes), m, &mut data);
+            prop_assert_eq!(data.len(), length.min(before + bytes));
+            if (m + 1) % step == 0 || m + 1 == n {
+                code.decode(&mut data, symbol_size(bytes), decoded);
+                decoded = m + 1;
+                prop_assert_eq!(&data, &group[..data.len()]);
+            }
+        }
+        code.code(&group, symbol_size(bytes), n, &mut data);
+        prop_assert_eq!(data, group, "there is no packet beyond the last");
+    }
+
+    #[test]
+    fn coded_packets_are_those_of_the_encoder(n in 1_usize..=32, seed: u64) {
+        let packets = source(n * 10, 10, seed);
+        let encoder = encoder(seed, 10, &packets);
+        for m in 0..n {
+            let mut coded = Vec::new();
+            PipelineCode::new(seed).code(&packets.concat(), symbol_size(10), m, &mut coded);
+            prop_assert_eq!(&encode(&encoder, m as u32)[..], &coded[..]);
+        }
     }
 }
