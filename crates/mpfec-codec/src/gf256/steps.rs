@@ -142,8 +142,16 @@ pub(super) unsafe fn replay<'a, V: Vector>(
     } = rows;
     assert!(width <= stride && width.is_multiple_of(V::BYTES));
     assert!(steps.rows as usize <= bytes.len() / stride);
+    // Inputs come from all over a block; where that is large, they are slow to come.
+    let ahead = if bytes.len() > FAR { AHEAD } else { usize::MAX };
+    let mut later = steps.steps.iter().skip(ahead);
     let bytes = bytes.as_mut_ptr();
     for (step, sources) in steps.iter() {
+        if let Some(later) = later.next()
+            && later.input != NO_INPUT
+        {
+            prefetch(&input(later.input)[..width]);
+        }
         let input = (step.input != NO_INPUT).then(|| {
             let input = input(step.input);
             assert!(input.len() >= width, "an input is shorter than a row");
@@ -169,6 +177,19 @@ pub(super) unsafe fn replay<'a, V: Vector>(
             }
         }
     }
+}
+
+/// Has the bytes fetched into the cache, on CPUs where that can be asked for.
+#[inline(always)]
+fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instructions are those of every such CPU, and nothing is read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
 }
 
 /// W vectors of row `target`, `at` bytes from the start, where `column` is that of row 0.
@@ -200,6 +221,11 @@ unsafe fn strip<V: Vector, const W: usize>(
         }
     }
 }
+
+/// Bytes of rows from which on inputs are fetched beforehand.
+const FAR: usize = 1 << 20;
+/// So many steps before.
+const AHEAD: usize = 6;
 
 pub(super) const NO_INPUT: u32 = u32::MAX;
 
