@@ -159,7 +159,7 @@ unsafe fn initialised<T>(values: &[MaybeUninit<T>]) -> &[T] {
 }
 
 /// So many sources are read for each strip of the outputs before the next strip.
-const MAX_SOURCES: usize = 64;
+pub(super) const MAX_SOURCES: usize = 64;
 
 /// Groups outputs by at most `most` (up to [`MAX_OUTPUTS`]), as equally as possible;
 /// gives each group with the number of outputs before it.

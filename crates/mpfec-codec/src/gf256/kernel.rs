@@ -149,10 +149,10 @@ impl Kernel {
     fn outputs_at_once(self) -> usize {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Gfni512 => MAX_OUTPUTS,
+            Instructions::Gfni256 | Instructions::Gfni512 => MAX_OUTPUTS,
             // With one more, the compiler runs out of its 16 registers.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Gfni256 => MAX_OUTPUTS.min(5),
+            Instructions::Avx2 => MAX_OUTPUTS.min(5),
             _ => MAX_OUTPUTS.min(4),
         }
     }

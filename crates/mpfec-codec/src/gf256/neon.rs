@@ -8,7 +8,7 @@ use super::block::{Block, Coefficients};
 use super::simd::{self, Vector};
 use super::slab::Rows;
 use super::steps::{self, Steps};
-use super::tables::NIBBLES;
+use super::tables::{NIBBLES, Nibbles};
 
 #[target_feature(enable = "neon")]
 pub(super) fn add(dst: &mut [u8], src: &[u8]) {
@@ -73,8 +73,8 @@ pub(super) struct Neon(uint8x16_t);
 unsafe impl Vector for Neon {
     const BYTES: usize = 16;
     const ADDS_THREE: bool = false;
-    type Factor = [uint8x16_t; 2];
-    type Operand = [uint8x16_t; 2];
+    const PARTS: usize = 2;
+    type Table = Nibbles;
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
@@ -101,27 +101,31 @@ unsafe impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn factor(c: u8) -> [uint8x16_t; 2] {
-        let table = &NIBBLES[usize::from(c)];
-        // SAFETY: a table is two vectors of 16 bytes.
-        unsafe { [vld1q_u8(table.low.as_ptr()), vld1q_u8(table.high.as_ptr())] }
+    fn table(c: u8) -> &'static Self::Table {
+        &NIBBLES[usize::from(c)]
     }
 
     #[inline(always)]
-    unsafe fn operand(self) -> [uint8x16_t; 2] {
-        // SAFETY: the trait's contract.
-        unsafe { [vandq_u8(self.0, vdupq_n_u8(15)), vshrq_n_u8::<4>(self.0)] }
+    unsafe fn factor(table: &Nibbles, part: usize) -> Self {
+        // SAFETY: each half of a table is 16 bytes.
+        unsafe { Self(vld1q_u8(table.half(part).as_ptr())) }
     }
 
     #[inline(always)]
-    unsafe fn product(operand: [uint8x16_t; 2], factor: [uint8x16_t; 2]) -> Self {
+    unsafe fn operand(self, part: usize) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            Self(veorq_u8(
-                vqtbl1q_u8(factor[0], operand[0]),
-                vqtbl1q_u8(factor[1], operand[1]),
-            ))
+            Self(match part {
+                0 => vandq_u8(self.0, vdupq_n_u8(15)),
+                _ => vshrq_n_u8::<4>(self.0),
+            })
         }
+    }
+
+    #[inline(always)]
+    unsafe fn part_product(operand: Self, factor: Self) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { Self(vqtbl1q_u8(factor.0, operand.0)) }
     }
 
     #[inline(always)]

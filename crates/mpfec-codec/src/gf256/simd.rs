@@ -11,7 +11,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::block::{Block, Coefficients};
+use super::block::{Block, Coefficients, MAX_SOURCES};
 use super::slab::Rows;
 
 /// A vector of bytes, and the instructions for it.
@@ -22,21 +22,26 @@ use super::slab::Rows;
 /// read or written; no alignment is needed.
 pub(super) unsafe trait Vector: Copy {
     const BYTES: usize;
-    /// Whether one instruction adds three vectors: two products at a time are then
-    /// worth the registers.
+    /// Whether one instruction adds three vectors, and products have one part: two products
+    /// at a time are then worth the registers, and looking tables up beforehand is not.
     const ADDS_THREE: bool;
-    /// What multiplies with a number.
-    type Factor: Copy;
-    /// A vector prepared for multiplication.
-    type Operand: Copy;
+    /// A product is the sum of so many, 1 or 2: one for each half of every byte, or one.
+    const PARTS: usize;
+    /// What multiplies with a number, in memory.
+    type Table: Copy + 'static;
 
     unsafe fn load(from: *const u8) -> Self;
     unsafe fn store(self, to: *mut u8);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn zero() -> Self;
-    unsafe fn factor(c: u8) -> Self::Factor;
-    unsafe fn operand(self) -> Self::Operand;
-    unsafe fn product(operand: Self::Operand, factor: Self::Factor) -> Self;
+    /// What multiplies with `c`.
+    fn table(c: u8) -> &'static Self::Table;
+    /// What [`Vector::part_product`] multiplies with.
+    unsafe fn factor(table: &Self::Table, part: usize) -> Self;
+    /// What [`Vector::part_product`] multiplies.
+    unsafe fn operand(self, part: usize) -> Self;
+    /// One part of a product, of which both arguments are.
+    unsafe fn part_product(operand: Self, factor: Self) -> Self;
     /// Reads `count` bytes, fewer than a vector has; the others are 0.
     unsafe fn load_part(from: *const u8, count: usize) -> Self;
     /// Writes the first `count` bytes, fewer than a vector has.
@@ -70,8 +75,8 @@ pub(super) unsafe fn mul_add<V: Vector>(dst: &mut [u8], src: &[u8], c: u8) {
     // SAFETY: as in `add`.
     unsafe {
         let src = slice(src, dst.len());
-        let factor = V::factor(c);
-        let product = |bytes: V| V::product(bytes.operand(), factor);
+        let table = V::table(c);
+        let product = |bytes: V| product(bytes, table);
         each_vector::<V>(
             dst,
             |at, bytes| bytes.add(product(V::load(src.add(at)))),
@@ -85,8 +90,8 @@ pub(super) unsafe fn mul_add<V: Vector>(dst: &mut [u8], src: &[u8], c: u8) {
 pub(super) unsafe fn scale<V: Vector>(dst: &mut [u8], c: u8) {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
-        let factor = V::factor(c);
-        let product = |bytes: V| V::product(bytes.operand(), factor);
+        let table = V::table(c);
+        let product = |bytes: V| product(bytes, table);
         each_vector::<V>(dst, |_, bytes| product(bytes), |bytes, _| product(bytes));
     }
 }
@@ -214,13 +219,13 @@ unsafe fn spread_strip<V: Vector, const W: usize>(
 ) {
     // SAFETY: the caller has checked the rows and that they have W vectors there.
     unsafe {
-        let source: [V::Operand; W] = operands::<V, W>(column.add(src * stride));
+        let source: [V; W] = load(column.add(src * stride));
         for &(row, c) in terms {
             let row = column.add(row as usize * stride);
-            let factor = V::factor(c);
+            let table = V::table(c);
             let mut sums: [V; W] = load(row);
-            for (w, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.add(V::product(source[w], factor));
+            for (sum, &source) in sums.iter_mut().zip(&source) {
+                *sum = sum.add(product(source, table));
             }
             store(sums, row);
         }
@@ -310,10 +315,9 @@ impl Sum<'_> {
             }
             for &(row, c) in self.terms {
                 let from = column.add(row as usize * self.stride);
-                let factor = V::factor(c);
+                let table = V::table(c);
                 for (w, sum) in sums.iter_mut().enumerate() {
-                    let operand = V::load(from.add(w * V::BYTES)).operand();
-                    *sum = sum.add(V::product(operand, factor));
+                    *sum = sum.add(product(V::load(from.add(w * V::BYTES)), table));
                 }
             }
             store(sums, dst);
@@ -389,20 +393,26 @@ impl<'a, const N: usize> Dot<'a, N> {
             if self.block.len() < V::BYTES {
                 return self.part::<V>();
             }
+            let mut room = [const { [const { MaybeUninit::uninit() }; N] }; MAX_SOURCES];
+            let tables = if V::ADDS_THREE {
+                &[]
+            } else {
+                self.gather::<V>(&mut room)
+            };
             let tail = self.block.len() - V::BYTES;
-            let last =
-                (!self.block.len().is_multiple_of(V::BYTES)).then(|| self.strip::<V, 1>(tail));
+            let last = (!self.block.len().is_multiple_of(V::BYTES))
+                .then(|| self.strip::<V, 1>(tail, tables));
             let mut at = 0;
             while at + W * V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, W>(at), at);
+                self.store(self.strip::<V, W>(at, tables), at);
                 at += W * V::BYTES;
             }
             while at + 2 * V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, 2>(at), at);
+                self.store(self.strip::<V, 2>(at, tables), at);
                 at += 2 * V::BYTES;
             }
             if at + V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, 1>(at), at);
+                self.store(self.strip::<V, 1>(at, tables), at);
             }
             if let Some(last) = last {
                 self.store(last, tail);
@@ -410,9 +420,31 @@ impl<'a, const N: usize> Dot<'a, N> {
         }
     }
 
-    /// W vectors of each output, at `at`.
+    /// What multiplies each source for each output.
     #[inline(always)]
-    unsafe fn strip<V: Vector, const W: usize>(&self, at: usize) -> [[V; W]; N] {
+    unsafe fn gather<'r, V: Vector>(
+        &self,
+        room: &'r mut [[MaybeUninit<V::Table>; N]; MAX_SOURCES],
+    ) -> &'r [[V::Table; N]] {
+        let columns = self.block.columns();
+        for (tables, &column) in room[..columns.len()].iter_mut().zip(columns) {
+            for (table, row) in tables.iter_mut().zip(&self.rows) {
+                // SAFETY: `dot_tiles` checked that every row has the columns.
+                table.write(*V::table(unsafe { *row.add(usize::from(column)) }));
+            }
+        }
+        // SAFETY: so many were written.
+        unsafe { std::slice::from_raw_parts(room.as_ptr().cast(), columns.len()) }
+    }
+
+    /// W vectors of each output, at `at`, where `tables` are those of the sources, if
+    /// gathered.
+    #[inline(always)]
+    unsafe fn strip<V: Vector, const W: usize>(
+        &self,
+        at: usize,
+        tables: &[[V::Table; N]],
+    ) -> [[V; W]; N] {
         // SAFETY: `run` has W vectors there.
         unsafe {
             let mut sums: [[V; W]; N] = [[V::zero(); W]; N];
@@ -421,33 +453,33 @@ impl<'a, const N: usize> Dot<'a, N> {
                     *sums = load(output.add(at));
                 }
             }
-            let paired = if V::ADDS_THREE {
-                self.block.sources().len() & !1
-            } else {
-                0
-            };
-            let (pairs, single) = self.block.sources().split_at(paired);
-            let (column_pairs, single_column) = self.block.columns().split_at(paired);
-            let (pairs, _) = pairs.as_chunks::<2>();
-            let (column_pairs, _) = column_pairs.as_chunks::<2>();
+            if !V::ADDS_THREE {
+                for (source, tables) in self.block.sources().iter().zip(tables) {
+                    add_products(&mut sums, source.as_ptr().add(at), tables);
+                }
+                return sums;
+            }
+            let (pairs, single) = self.block.sources().as_chunks::<2>();
+            let (column_pairs, single_column) = self.block.columns().as_chunks::<2>();
             for (pair, columns) in pairs.iter().zip(column_pairs) {
-                let first: [V::Operand; W] = operands::<V, W>(pair[0].as_ptr().add(at));
-                let second: [V::Operand; W] = operands::<V, W>(pair[1].as_ptr().add(at));
+                let first: [V; W] = operands(pair[0].as_ptr().add(at), 0);
+                let second: [V; W] = operands(pair[1].as_ptr().add(at), 0);
                 for (sums, row) in sums.iter_mut().zip(&self.rows) {
-                    let factors = columns.map(|column| V::factor(*row.add(usize::from(column))));
+                    let factors =
+                        columns.map(|column| V::factor(V::table(*row.add(usize::from(column))), 0));
                     for (w, sum) in sums.iter_mut().enumerate() {
                         *sum = sum
-                            .add(V::product(first[w], factors[0]))
-                            .add(V::product(second[w], factors[1]));
+                            .add(V::part_product(first[w], factors[0]))
+                            .add(V::part_product(second[w], factors[1]));
                     }
                 }
             }
             for (source, &column) in single.iter().zip(single_column) {
-                let source: [V::Operand; W] = operands::<V, W>(source.as_ptr().add(at));
+                let source: [V; W] = operands(source.as_ptr().add(at), 0);
                 for (sums, row) in sums.iter_mut().zip(&self.rows) {
-                    let factor = V::factor(*row.add(usize::from(column)));
+                    let factor = V::factor(V::table(*row.add(usize::from(column))), 0);
                     for (w, sum) in sums.iter_mut().enumerate() {
-                        *sum = sum.add(V::product(source[w], factor));
+                        *sum = sum.add(V::part_product(source[w], factor));
                     }
                 }
             }
@@ -474,9 +506,8 @@ impl<'a, const N: usize> Dot<'a, N> {
                     sum = V::load_part(output, self.block.len());
                 }
                 for (source, &column) in self.block.sources().iter().zip(self.block.columns()) {
-                    let operand = V::load_part(source.as_ptr(), self.block.len()).operand();
-                    let factor = V::factor(*row.add(usize::from(column)));
-                    sum = sum.add(V::product(operand, factor));
+                    let source = V::load_part(source.as_ptr(), self.block.len());
+                    sum = sum.add(product(source, V::table(*row.add(usize::from(column)))));
                 }
                 sum.store_part(output, self.block.len());
             }
@@ -490,10 +521,45 @@ unsafe fn load<V: Vector, const W: usize>(from: *const u8) -> [V; W] {
     std::array::from_fn(|w| unsafe { V::load(from.add(w * V::BYTES)) })
 }
 
+/// Adds to each of N sums W vectors of a source, times a number each.
 #[inline(always)]
-unsafe fn operands<V: Vector, const W: usize>(from: *const u8) -> [V::Operand; W] {
+unsafe fn add_products<V: Vector, const W: usize, const N: usize>(
+    sums: &mut [[V; W]; N],
+    source: *const u8,
+    tables: &[V::Table; N],
+) {
+    // One part of all products after the other takes fewer registers.
+    for part in 0..V::PARTS {
+        // SAFETY: the caller has W vectors there.
+        unsafe {
+            let source: [V; W] = operands(source, part);
+            for (sums, table) in sums.iter_mut().zip(tables) {
+                let factor = V::factor(table, part);
+                for (w, sum) in sums.iter_mut().enumerate() {
+                    *sum = sum.add(V::part_product(source[w], factor));
+                }
+            }
+        }
+    }
+}
+
+/// The product of each byte with a number.
+#[inline(always)]
+unsafe fn product<V: Vector>(bytes: V, table: &V::Table) -> V {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let product = V::part_product(bytes.operand(0), V::factor(table, 0));
+        if V::PARTS == 1 {
+            return product;
+        }
+        product.add(V::part_product(bytes.operand(1), V::factor(table, 1)))
+    }
+}
+
+#[inline(always)]
+unsafe fn operands<V: Vector, const W: usize>(from: *const u8, part: usize) -> [V; W] {
     // SAFETY: the caller has W vectors there.
-    std::array::from_fn(|w| unsafe { V::load(from.add(w * V::BYTES)).operand() })
+    std::array::from_fn(|w| unsafe { V::load(from.add(w * V::BYTES)).operand(part) })
 }
 
 #[inline(always)]

@@ -15,6 +15,18 @@ pub(super) struct Nibbles {
     pub(super) high: [u8; 16],
 }
 
+impl Nibbles {
+    /// Products with low half bytes (0) or with high ones (1).
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
+        expect(dead_code, reason = "vectors look up in halves")
+    )]
+    #[inline(always)]
+    pub(super) fn half(&self, part: usize) -> &[u8; 16] {
+        if part == 0 { &self.low } else { &self.high }
+    }
+}
+
 /// `INVERSES[a]` for a > 0; `INVERSES[0]` is 0 and means nothing.
 pub(super) static INVERSES: [u8; 256] = inverses();
 

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use super::block::{Block, Coefficients};
 use super::simd::{self, Vector};
-use super::tables::{MATRICES, NIBBLES};
+use super::tables::{MATRICES, NIBBLES, Nibbles};
 
 /// The kernels for one vector, compiled with its instructions.
 macro_rules! kernels {
@@ -104,8 +104,8 @@ pub(super) struct Sse(__m128i);
 unsafe impl Vector for Sse {
     const BYTES: usize = 16;
     const ADDS_THREE: bool = false;
-    type Factor = [__m128i; 2];
-    type Operand = [__m128i; 2];
+    const PARTS: usize = 2;
+    type Table = Nibbles;
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
@@ -132,36 +132,33 @@ unsafe impl Vector for Sse {
     }
 
     #[inline(always)]
-    unsafe fn factor(c: u8) -> [__m128i; 2] {
-        let table = &NIBBLES[usize::from(c)];
-        // SAFETY: a table is two vectors of 16 bytes.
+    fn table(c: u8) -> &'static Self::Table {
+        &NIBBLES[usize::from(c)]
+    }
+
+    #[inline(always)]
+    unsafe fn factor(table: &Nibbles, part: usize) -> Self {
+        // SAFETY: each half of a table is 16 bytes.
+        unsafe { Self(_mm_loadu_si128(table.half(part).as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn operand(self, part: usize) -> Self {
+        // SAFETY: the trait's contract.
         unsafe {
-            [
-                _mm_loadu_si128(table.low.as_ptr().cast()),
-                _mm_loadu_si128(table.high.as_ptr().cast()),
-            ]
+            let shifted = if part == 0 {
+                self.0
+            } else {
+                _mm_srli_epi16::<4>(self.0)
+            };
+            Self(_mm_and_si128(shifted, _mm_set1_epi8(15)))
         }
     }
 
     #[inline(always)]
-    unsafe fn operand(self) -> [__m128i; 2] {
+    unsafe fn part_product(operand: Self, factor: Self) -> Self {
         // SAFETY: the trait's contract.
-        unsafe {
-            let mask = _mm_set1_epi8(15);
-            let high = _mm_srli_epi16::<4>(self.0);
-            [_mm_and_si128(self.0, mask), _mm_and_si128(high, mask)]
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn product(operand: [__m128i; 2], factor: [__m128i; 2]) -> Self {
-        // SAFETY: the trait's contract.
-        unsafe {
-            Self(_mm_xor_si128(
-                _mm_shuffle_epi8(factor[0], operand[0]),
-                _mm_shuffle_epi8(factor[1], operand[1]),
-            ))
-        }
+        unsafe { Self(_mm_shuffle_epi8(factor.0, operand.0)) }
     }
 
     #[inline(always)]
@@ -204,8 +201,8 @@ pub(super) struct Avx(__m256i);
 unsafe impl Vector for Avx {
     const BYTES: usize = 32;
     const ADDS_THREE: bool = false;
-    type Factor = [__m256i; 2];
-    type Operand = [__m256i; 2];
+    const PARTS: usize = 2;
+    type Table = Nibbles;
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
@@ -232,36 +229,37 @@ unsafe impl Vector for Avx {
     }
 
     #[inline(always)]
-    unsafe fn factor(c: u8) -> [__m256i; 2] {
-        let table = &NIBBLES[usize::from(c)];
-        // SAFETY: a table is two vectors of 16 bytes.
+    fn table(c: u8) -> &'static Self::Table {
+        &NIBBLES[usize::from(c)]
+    }
+
+    #[inline(always)]
+    unsafe fn factor(table: &Nibbles, part: usize) -> Self {
+        // SAFETY: each half of a table is 16 bytes.
         unsafe {
-            [
-                _mm256_broadcastsi128_si256(_mm_loadu_si128(table.low.as_ptr().cast())),
-                _mm256_broadcastsi128_si256(_mm_loadu_si128(table.high.as_ptr().cast())),
-            ]
+            Self(_mm256_broadcastsi128_si256(_mm_loadu_si128(
+                table.half(part).as_ptr().cast(),
+            )))
         }
     }
 
     #[inline(always)]
-    unsafe fn operand(self) -> [__m256i; 2] {
+    unsafe fn operand(self, part: usize) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            let mask = _mm256_set1_epi8(15);
-            let high = _mm256_srli_epi16::<4>(self.0);
-            [_mm256_and_si256(self.0, mask), _mm256_and_si256(high, mask)]
+            let shifted = if part == 0 {
+                self.0
+            } else {
+                _mm256_srli_epi16::<4>(self.0)
+            };
+            Self(_mm256_and_si256(shifted, _mm256_set1_epi8(15)))
         }
     }
 
     #[inline(always)]
-    unsafe fn product(operand: [__m256i; 2], factor: [__m256i; 2]) -> Self {
+    unsafe fn part_product(operand: Self, factor: Self) -> Self {
         // SAFETY: the trait's contract.
-        unsafe {
-            Self(_mm256_xor_si256(
-                _mm256_shuffle_epi8(factor[0], operand[0]),
-                _mm256_shuffle_epi8(factor[1], operand[1]),
-            ))
-        }
+        unsafe { Self(_mm256_shuffle_epi8(factor.0, operand.0)) }
     }
 
     #[inline(always)]
@@ -292,7 +290,7 @@ unsafe impl Vector for Avx {
         block: Block<'_>,
     ) {
         // SAFETY: the trait's contract.
-        unsafe { simd::dot_tiles::<Self, 4, 2, 4>(outputs, adds, coefficients, block) }
+        unsafe { simd::dot_tiles::<Self, 5, 2, 4>(outputs, adds, coefficients, block) }
     }
 }
 
@@ -304,8 +302,8 @@ pub(super) struct Gfni256(Avx);
 unsafe impl Vector for Gfni256 {
     const BYTES: usize = 32;
     const ADDS_THREE: bool = false;
-    type Factor = __m256i;
-    type Operand = __m256i;
+    const PARTS: usize = 1;
+    type Table = u64;
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
@@ -332,20 +330,30 @@ unsafe impl Vector for Gfni256 {
     }
 
     #[inline(always)]
-    unsafe fn factor(c: u8) -> __m256i {
-        // SAFETY: the trait's contract.
-        unsafe { _mm256_set1_epi64x(MATRICES[usize::from(c)].cast_signed()) }
+    fn table(c: u8) -> &'static Self::Table {
+        &MATRICES[usize::from(c)]
     }
 
     #[inline(always)]
-    unsafe fn operand(self) -> __m256i {
-        self.0.0
+    unsafe fn factor(table: &u64, _part: usize) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { Self(Avx(_mm256_set1_epi64x(table.cast_signed()))) }
     }
 
     #[inline(always)]
-    unsafe fn product(operand: __m256i, factor: __m256i) -> Self {
+    unsafe fn operand(self, _part: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn part_product(operand: Self, factor: Self) -> Self {
         // SAFETY: the trait's contract.
-        unsafe { Self(Avx(_mm256_gf2p8affine_epi64_epi8::<0>(operand, factor))) }
+        unsafe {
+            Self(Avx(_mm256_gf2p8affine_epi64_epi8::<0>(
+                operand.0.0,
+                factor.0.0,
+            )))
+        }
     }
 
     #[inline(always)]
@@ -368,7 +376,7 @@ unsafe impl Vector for Gfni256 {
         block: Block<'_>,
     ) {
         // SAFETY: the trait's contract.
-        unsafe { simd::dot_tiles::<Self, 5, 2, 8>(outputs, adds, coefficients, block) }
+        unsafe { simd::dot_tiles::<Self, 6, 2, 8>(outputs, adds, coefficients, block) }
     }
 }
 
@@ -381,8 +389,8 @@ pub(super) struct Gfni512(__m512i);
 unsafe impl Vector for Gfni512 {
     const BYTES: usize = 64;
     const ADDS_THREE: bool = true;
-    type Factor = __m512i;
-    type Operand = __m512i;
+    const PARTS: usize = 1;
+    type Table = u64;
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
@@ -409,20 +417,25 @@ unsafe impl Vector for Gfni512 {
     }
 
     #[inline(always)]
-    unsafe fn factor(c: u8) -> __m512i {
-        // SAFETY: the trait's contract.
-        unsafe { _mm512_set1_epi64(MATRICES[usize::from(c)].cast_signed()) }
+    fn table(c: u8) -> &'static Self::Table {
+        &MATRICES[usize::from(c)]
     }
 
     #[inline(always)]
-    unsafe fn operand(self) -> __m512i {
-        self.0
+    unsafe fn factor(table: &u64, _part: usize) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { Self(_mm512_set1_epi64(table.cast_signed())) }
     }
 
     #[inline(always)]
-    unsafe fn product(operand: __m512i, factor: __m512i) -> Self {
+    unsafe fn operand(self, _part: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn part_product(operand: Self, factor: Self) -> Self {
         // SAFETY: the trait's contract.
-        unsafe { Self(_mm512_gf2p8affine_epi64_epi8::<0>(operand, factor)) }
+        unsafe { Self(_mm512_gf2p8affine_epi64_epi8::<0>(operand.0, factor.0)) }
     }
 
     #[inline(always)]
