@@ -6,10 +6,11 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
 use mpfec_core::net::LocalAddress;
 use mpfec_core::{CodecKind, ControllerKind, Profile, SchedulerKind};
 
+use crate::choice::{self, Redundancy};
 use crate::units::{parse_rate, parse_size, parse_time};
 
 /// Files over every link at once: multipath, fountain-coded, encrypted.
@@ -42,27 +43,49 @@ pub(crate) struct Global {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "For experts")]
 pub(crate) struct Expert {
-    /// Codec, scheduler and congestion control by one name: auto, fmtcp, mptcp, uncoded, lia-diff
     #[arg(
         long,
         global = true,
         hide_short_help = true,
         value_name = "P",
         default_value = "auto",
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = choice::profile,
+        help = help_of("Codec, scheduler, congestion control and redundancy by one name", choice::profiles())
     )]
     pub(crate) profile: Profile,
-    /// auto, raptorq, linear or uncoded, instead of the profile's
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_parser = choice::codec,
+        help = help_of("The code, instead of the profile's", choice::names(&CodecKind::ALL))
+    )]
     pub(crate) codec: Option<CodecKind>,
-    /// earliest-arrival, fmtcp or lowest-rtt, instead of the profile's
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_parser = choice::scheduler,
+        help = help_of("Which symbol goes on which path, instead of the profile's", choice::names(&SchedulerKind::ALL))
+    )]
     pub(crate) scheduler: Option<SchedulerKind>,
-    /// newreno, lia, lia-diff or delay, instead of the profile's
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_parser = choice::congestion,
+        help = help_of("How much may be in flight, instead of the profile's", choice::names(&ControllerKind::ALL))
+    )]
     pub(crate) congestion: Option<ControllerKind>,
-    /// Repair symbols as the measured loss asks for, or none: then lost symbols are sent again
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "KIND[:KEY=VALUE,...]",
+        value_parser = choice::redundancy,
+        help = help_of("How much repair, instead of the profile's; none: lost symbols are sent again", choice::redundancies())
+    )]
     pub(crate) redundancy: Option<Redundancy>,
     /// Source symbols in a block at most, 1 to 1024
     #[arg(long, global = true, hide_short_help = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -73,14 +96,6 @@ pub(crate) struct Expert {
     /// Repeat the faults of emulated links
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub(crate) seed: Option<u64>,
-}
-
-/// How much repair is sent. The variants have no text of their own, which would make every
-/// `--help` long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Redundancy {
-    Auto,
-    None,
 }
 
 /// What to do.
@@ -335,6 +350,12 @@ fn with_exit_codes(mut command: clap::Command) -> clap::Command {
         command = command.mut_subcommand(name, with_exit_codes);
     }
     command
+}
+
+/// Help of a flag whose value is one of a list.
+fn help_of(what: &str, known: impl IntoIterator<Item = String>) -> String {
+    let known: Vec<String> = known.into_iter().collect();
+    format!("{what}: {}", known.join(", "))
 }
 
 fn links_help() -> String {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use mpfec_core::{CodecKind, Profile, TransportConfig};
+use mpfec_core::{CodecKind, Profile, RedundancyKind, TransportConfig};
 
-use crate::args::{Expert, Redundancy};
+use crate::args::Expert;
+use crate::choice::Redundancy;
+use crate::error::CliError;
 
 /// The profile with what was said about its parts.
 pub(crate) fn profile(expert: &Expert) -> Profile {
@@ -15,13 +17,28 @@ pub(crate) fn profile(expert: &Expert) -> Profile {
     if let Some(congestion) = expert.congestion {
         profile.congestion = congestion;
     }
-    if expert.redundancy == Some(Redundancy::None) {
-        profile.codec = CodecKind::Uncoded;
+    match expert.redundancy {
+        Some(Redundancy::Policy(redundancy)) => profile.redundancy = redundancy,
+        Some(Redundancy::None) => {
+            profile.codec = CodecKind::Uncoded;
+            profile.redundancy = RedundancyKind::OnLoss;
+        }
+        None => {}
     }
     if let Some(codec) = expert.codec {
         profile.codec = codec;
     }
     profile
+}
+
+/// Whether the parts that were asked for work together.
+pub(crate) fn check(expert: &Expert) -> Result<(), CliError> {
+    profile(expert).check().map_err(|error| {
+        CliError::usage(
+            error.to_string(),
+            "leave one of --profile, --codec, --scheduler, --congestion and --redundancy out, or choose another",
+        )
+    })
 }
 
 /// Settings of a connection in one process, or for a measurement.

@@ -1,6 +1,7 @@
 //! The `mpfec` command: files over every link at once, and measurements.
 
 mod args;
+mod choice;
 mod client;
 mod clock;
 mod close;
@@ -98,6 +99,7 @@ async fn until_stopped(context: &Context, command: Command) -> Result<(), CliErr
 }
 
 async fn run(context: Context, command: Command) -> Result<(), CliError> {
+    engine::check(&context.expert)?;
     match command {
         Command::Demo(args) => demo::run(context, args).await,
         Command::Send(args) => transfer::send(context, args).await,

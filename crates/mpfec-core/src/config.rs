@@ -12,7 +12,8 @@ use crate::profile::Profile;
 /// 100 Mbit/s at 200 ms each and need no tuning; everything else is for experts.
 #[derive(Debug, Clone)]
 pub struct TransportConfig {
-    /// Codec, scheduler and congestion controller.
+    /// Codec, scheduler, congestion controller and redundancy policy. With parts that do not
+    /// work together ([`Profile::check`]) a client starts no connection and a server takes none.
     pub profile: Profile,
     /// A handshake that takes longer fails; on a server, the proof that the client holds the
     /// secret counts as part of it. 20 s if not set; from 100 ms to a year.

@@ -78,12 +78,12 @@ pub use self::endpoint::{
 pub use self::error::TransportError;
 pub use self::id::{Dir, Side, StreamId};
 pub use self::path::PathReason;
-pub use self::profile::{Profile, UnknownProfile};
+pub use self::profile::{ImpossibleProfile, Profile, UnknownProfile};
 pub use self::rng::Rng;
 pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};
 pub use mpfec_codec::CodecKind;
 pub use mpfec_congestion::ControllerKind;
-pub use mpfec_sched::SchedulerKind;
+pub use mpfec_sched::{ParseRedundancyError, RedundancyKind, SchedulerKind};
 
 /// The example in the README, which must compile and run.
 #[cfg(all(doctest, feature = "tokio"))]

@@ -244,7 +244,7 @@ fn need(
     view: &View<'_>,
 ) -> u32 {
     let lacking = block.source_symbols.saturating_sub(block.held);
-    let target = if block.closed && view.has_repair {
+    let target = if block.closed && view.has_repair && view.may_protect {
         Target::FMTCP
     } else {
         Target::FEEDBACK

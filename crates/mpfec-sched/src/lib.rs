@@ -49,6 +49,7 @@
 //!     paths: &paths,
 //!     blocks: &[block],
 //!     has_repair: true,
+//!     may_protect: true,
 //!     version: 1,
 //!     writer_blocked: false,
 //!     window_closed: false,
@@ -67,6 +68,7 @@ mod kind;
 mod lowest_rtt;
 mod memo;
 mod offer;
+mod redundancy;
 mod scheduler;
 mod view;
 mod worth;
@@ -75,5 +77,8 @@ pub use earliest::EarliestArrival;
 pub use fmtcp::Fmtcp;
 pub use kind::{ParseSchedulerError, SchedulerKind};
 pub use lowest_rtt::LowestRtt;
+pub use redundancy::{
+    Fixed, OnLoss, ParseRedundancyError, Planned, RedundancyKind, RedundancyPolicy,
+};
 pub use scheduler::{Assignment, Scheduler, SymbolKind};
 pub use view::{BlockView, MAX_PATHS, PathId, PathView, View};

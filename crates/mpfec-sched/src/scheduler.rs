@@ -34,4 +34,15 @@ pub trait Scheduler: Debug + Send {
 
     /// The symbols of `assignment` left on `paths[path]`.
     fn on_sent(&mut self, path: usize, assignment: &Assignment, view: &View<'_>);
+
+    /// Whether it gives `paths[path]` anything at all, now or in a moment.
+    fn may_carry(&self, path: usize, view: &View<'_>) -> bool {
+        view.is_usable(path)
+    }
+
+    /// Whether it wants to be asked while nothing is unsent and nothing lost: because it sends
+    /// repair symbols ahead of loss even then.
+    fn sends_ahead(&self) -> bool {
+        false
+    }
 }

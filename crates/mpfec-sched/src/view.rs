@@ -154,6 +154,9 @@ pub struct View<'a> {
     pub blocks: &'a [BlockView],
     /// Whether the code makes repair symbols; without, a repair is a lost symbol again.
     pub has_repair: bool,
+    /// Whether the scheduler may send repair symbols ahead of loss as it likes; else only those
+    /// that feedback asks for.
+    pub may_protect: bool,
     /// Changes with every change of blocks by feedback, loss or new data, not by sending.
     pub version: u64,
     /// More data wait for room in the send buffer.

@@ -92,6 +92,7 @@ fn still<'a>(
         paths,
         blocks,
         has_repair,
+        may_protect: true,
         version: 0,
         writer_blocked,
         window_closed: false,
@@ -117,7 +118,7 @@ proptest! {
                 }
             }
             let view = View {
-                now: epoch(), paths: &paths, blocks: &blocks, has_repair, version: 1, writer_blocked, window_closed,
+                now: epoch(), paths: &paths, blocks: &blocks, has_repair, may_protect: true, version: 1, writer_blocked, window_closed,
             };
             let mut scheduler = kind.build();
             let answers: Vec<_> = (0..paths.len()).map(|index| scheduler.select(index, 8, &view)).collect();

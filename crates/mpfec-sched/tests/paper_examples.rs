@@ -46,6 +46,7 @@ fn view<'a>(paths: &'a [PathView], blocks: &'a [BlockView]) -> View<'a> {
         paths,
         blocks,
         has_repair: true,
+        may_protect: true,
         version: 1,
         writer_blocked: false,
         window_closed: false,
@@ -173,6 +174,7 @@ fn without_a_repair_code_only_what_is_known_to_be_lost_is_sent_again() {
             let blocks = [flying(8, 0, lost)];
             let uncoded = View {
                 has_repair: false,
+                may_protect: true,
                 ..view(&paths, &blocks)
             };
             let again = ask(kind, 0, &uncoded).map_or(0, |assignment| assignment.count);

@@ -6,7 +6,7 @@ use crate::support::{LONG, Mpfec};
 
 #[test]
 fn wrong_words_are_explained_in_two_lines() {
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 12] = [
         &["--frobnicate"],
         &[],
         &["send"],
@@ -18,6 +18,7 @@ fn wrong_words_are_explained_in_two_lines() {
         &["demo", "--size", "0"],
         &["send", "--profile", "nonsense", "x", "y"],
         &["recv", "--recv-buffer", "10"],
+        &["demo", "--codec", "uncoded", "--redundancy", "fixed"],
     ];
     for words in cases {
         Mpfec::start(words).end(LONG).failed(2, &[]);
@@ -25,6 +26,49 @@ fn wrong_words_are_explained_in_two_lines() {
         let ended = Mpfec::start(with_json).end(LONG);
         ended.failed(2, &[]);
         assert_eq!(ended.last()["kind"], "usage", "{words:?}");
+    }
+}
+
+#[test]
+fn an_unknown_part_is_told_the_nearest_names_and_the_list() {
+    let cases: [(&str, &str, &[&str]); 5] = [
+        (
+            "--profile",
+            "mptpc",
+            &["perhaps mptcp;", "fmtcp", "uncoded"],
+        ),
+        ("--codec", "raptor", &["raptorq", "linear"]),
+        (
+            "--scheduler",
+            "lowestrtt",
+            &["perhaps lowest-rtt;", "fmtcp"],
+        ),
+        ("--congestion", "newrenno", &["perhaps newreno;", "delay"]),
+        (
+            "--redundancy",
+            "fixd:percent=3",
+            &["perhaps fixed;", "on-loss"],
+        ),
+    ];
+    for (flag, value, told) in cases {
+        Mpfec::start(["demo", flag, value])
+            .end(LONG)
+            .failed(2, told);
+    }
+}
+
+#[test]
+fn parts_that_do_not_work_together_are_refused_with_the_reason() {
+    for command in ["demo", "recv"] {
+        let words = [
+            command,
+            "--profile",
+            "mptcp",
+            "--redundancy",
+            "fixed:percent=10",
+        ];
+        let told = ["uncoded", "fixed:percent=10"];
+        Mpfec::start(words).end(LONG).failed(2, &told);
     }
 }
 

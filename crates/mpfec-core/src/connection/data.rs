@@ -20,9 +20,7 @@ pub(super) struct Batch {
 impl Connection {
     /// Whether cwnd and pacer let a data packet out on the path now.
     pub(super) fn may_send_data(&self, now: Instant, index: usize) -> bool {
-        if !self.handshake.is_usable()
-            || !(self.streams.has_work() || self.datagrams.has_outgoing())
-        {
+        if !self.has_data() {
             return false;
         }
         let Some(path) = self.paths.at(index) else {
@@ -37,13 +35,20 @@ impl Connection {
             .is_none_or(|at| at <= now)
     }
 
+    /// Whether there may be something to send besides control frames: the scheduler is asked
+    /// only then.
+    fn has_data(&self) -> bool {
+        let has_symbols = self.streams.has_work()
+            || (self.scheduler.sends_ahead() && !self.streams.blocks().is_empty());
+        self.handshake.is_usable() && (has_symbols || self.datagrams.has_outgoing())
+    }
+
     /// When paths that have data to send may do so, as far as the pacer decides that.
     pub(super) fn pacing_deadlines(&self) -> impl Iterator<Item = (Instant, u32)> {
-        let idle = !self.handshake.is_usable()
-            || !(self.streams.has_work() || self.datagrams.has_outgoing());
+        let has_data = self.has_data();
         self.paths
             .iter()
-            .filter(move |path| !idle && path.is_usable())
+            .filter(move |path| has_data && path.is_usable())
             .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
             .filter_map(|path| {
                 let size = u64::from(path.mtu.current());
@@ -163,6 +168,7 @@ fn view<'a>(
         paths: paths.as_slice(),
         blocks: streams.blocks(),
         has_repair: codec.has_repair(),
+        may_protect: true,
         version: streams.version(),
         writer_blocked: streams.writer_blocked(),
         // What is in a block has its credit already; only then does the window hold it back.

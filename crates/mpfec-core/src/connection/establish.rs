@@ -50,7 +50,10 @@ impl Connection {
             paths,
             path_views: PathViews::default(),
             streams: Streams::new(side, &config),
-            scheduler: config.profile.scheduler.build(),
+            scheduler: config
+                .profile
+                .redundancy
+                .apply(config.profile.scheduler.build()),
             datagrams: Datagrams::new(config.datagram_buffer),
             addresses: Addresses::default(),
             control: Control::default(),

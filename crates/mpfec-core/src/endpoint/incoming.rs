@@ -52,7 +52,13 @@ impl Endpoint {
         }
         let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
         if self.routes.connections() >= server.max_connections {
-            return self.refuse(&keys, initial, &datagram, response);
+            let reason = "the server has as many connections as it may";
+            return self.refuse(reason, &keys, initial, &datagram, response);
+        }
+        if let Err(error) = server.transport.profile.check() {
+            tracing::warn!(%error, "no connection can be taken");
+            let reason = "the server's settings contradict each other";
+            return self.refuse(reason, &keys, initial, &datagram, response);
         }
         let token = datagram.data.get(initial.token.clone()).unwrap_or_default();
         let age = now.saturating_duration_since(self.epoch).as_millis() as u64;
@@ -86,6 +92,7 @@ impl Endpoint {
 
     fn refuse(
         &mut self,
+        reason: &'static str,
         keys: &Keys,
         initial: &Initial,
         datagram: &Datagram,
@@ -100,8 +107,7 @@ impl Endpoint {
             largest_acked: None,
         };
         let marks = header.encode(response);
-        let error =
-            TransportError::connection_refused("the server has as many connections as it may");
+        let error = TransportError::connection_refused(reason);
         ConnectionClose { error }.encode(response);
         keys.seal_packet(0, &marks, response);
         respond(&datagram.tuple, response)

@@ -10,6 +10,7 @@ use crate::connection::{Authentication, Connection, EndpointEvent, Opening, para
 use crate::crypto::{self, ResetKey};
 use crate::error::TransportError;
 use crate::id::Side;
+use crate::profile::ImpossibleProfile;
 use crate::rng::Rng;
 use crate::wire::header::{self, LongType, Protected};
 use crate::wire::{ConnectionId, IssuedId, MIN_DATAGRAM, ResetToken};
@@ -58,6 +59,9 @@ pub enum ConnectError {
     /// TLS cannot be set up.
     #[error("TLS cannot start: {0}")]
     Tls(TransportError),
+    /// The parts of the profile do not work together.
+    #[error(transparent)]
+    Profile(#[from] ImpossibleProfile),
 }
 
 impl Endpoint {
@@ -86,13 +90,14 @@ impl Endpoint {
     /// once; those with the same number are alternatives for one path.
     ///
     /// # Errors
-    /// If there is no route, or TLS cannot start.
+    /// If there is no route, TLS cannot start, or the profile is impossible.
     pub fn connect(
         &mut self,
         now: Instant,
         config: &ClientConfig,
         routes: Vec<(FourTuple, usize)>,
     ) -> Result<(ConnectionHandle, Connection), ConnectError> {
+        config.transport.profile.check()?;
         if routes.is_empty() {
             return Err(ConnectError::NoRoute);
         }

@@ -45,9 +45,15 @@ impl Endpoint {
     /// Takes connections on each of `addresses`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// If an address cannot be bound, or it is not called within a tokio runtime.
+    /// If an address cannot be bound, the profile is impossible
+    /// ([`Profile::check`](crate::Profile::check)), or it is not called within a tokio runtime.
     pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
         let runtime = runtime()?;
+        config
+            .transport
+            .profile
+            .check()
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let sockets = addresses
             .iter()
             .map(|address| UdpSocket::bind(*address, None))

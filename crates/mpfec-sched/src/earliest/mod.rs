@@ -107,7 +107,7 @@ impl EarliestArrival {
         for block in view.blocks {
             seen.unsent += u64::from(block.unsent);
             seen.window += u64::from(block.source_symbols);
-            seen.has_lost_again |= block.head && lost_again(block, view);
+            seen.has_lost_again |= view.may_protect && block.head && lost_again(block, view);
         }
         let written = seen.unsent.saturating_sub(expected);
         if written > 0 {
@@ -151,6 +151,7 @@ impl EarliestArrival {
         view: &View<'_>,
     ) -> Option<(Assignment, u32)> {
         let protection = match mode {
+            _ if !view.may_protect => [Target::FEEDBACK; MAX_PATHS],
             Mode::Busy => outlook.protection(self.ledger.exponent(slot), view),
             Mode::Spare => [Target::SPARE; MAX_PATHS],
         };
@@ -267,7 +268,7 @@ impl Scheduler for EarliestArrival {
         {
             found = self.youngest(budget, view);
         }
-        if found.is_none() && view.has_repair {
+        if found.is_none() && view.has_repair && view.may_protect {
             mode = Mode::Spare;
             found = self.walk(Mode::Spare, bulk, budget, slot, &outlook, view);
         }

@@ -292,6 +292,7 @@ impl Network {
             paths: &paths,
             blocks: &blocks,
             has_repair: true,
+            may_protect: true,
             version: self.version,
             writer_blocked: self.unwritten > 0,
             window_closed: self.unwritten > 0 && !unsent,

@@ -20,6 +20,7 @@ fn combinations() -> impl Iterator<Item = Profile> {
                 codec,
                 scheduler,
                 congestion,
+                ..Profile::AUTO
             })
         })
     })

@@ -1,0 +1,156 @@
+//! Redundancy policies by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::options::{self, Key, ParseRedundancyError, decimal};
+use super::{Fixed, OnLoss, Planned};
+use crate::scheduler::Scheduler;
+
+/// How many repair symbols are sent, and when. Its text form is the name of the kind, or
+/// `kind:key=value,...` where it has parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RedundancyKind {
+    /// `auto`: as the scheduler decides.
+    #[default]
+    Auto,
+    /// `on-loss`: for what feedback says is missing, nothing ahead of loss.
+    OnLoss,
+    /// `fixed:percent=25`: so many repair symbols with each block, ahead of loss, rounded up.
+    Fixed {
+        /// Repair symbols in thousandths of a percent of the source symbols: 1 to 400 000.
+        milli_percent: u32,
+    },
+}
+
+impl RedundancyKind {
+    /// Every kind, those with parameters as they are without any being named.
+    pub const ALL: [Self; 3] = [
+        Self::Auto,
+        Self::OnLoss,
+        Self::Fixed {
+            milli_percent: 25_000,
+        },
+    ];
+
+    /// Puts the policy into effect around a scheduler. [`Auto`](Self::Auto) is the scheduler
+    /// itself.
+    #[must_use]
+    pub fn apply(self, scheduler: Box<dyn Scheduler>) -> Box<dyn Scheduler> {
+        match self {
+            Self::Auto => scheduler,
+            Self::OnLoss => Box::new(OnLoss::new(scheduler)),
+            Self::Fixed { milli_percent } => {
+                Box::new(Planned::new(scheduler, Fixed::new(milli_percent)))
+            }
+        }
+    }
+
+    /// Whether it sends repair symbols that nothing has been lost for, whatever the
+    /// scheduler: that takes a code which makes them.
+    #[must_use]
+    pub fn needs_repair_code(self) -> bool {
+        match self {
+            Self::Auto | Self::OnLoss => false,
+            Self::Fixed { .. } => true,
+        }
+    }
+
+    /// Its name in configuration, without parameters.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::OnLoss => "on-loss",
+            Self::Fixed { .. } => "fixed",
+        }
+    }
+
+    /// The parameters it takes, for people.
+    fn keys(self) -> &'static str {
+        match self {
+            Self::Auto | Self::OnLoss => "no parameters",
+            Self::Fixed { .. } => "percent",
+        }
+    }
+}
+
+impl fmt::Display for RedundancyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Auto | Self::OnLoss => f.pad(self.name()),
+            Self::Fixed { milli_percent } => {
+                f.pad(&format!("fixed:percent={}", decimal(milli_percent)))
+            }
+        }
+    }
+}
+
+impl FromStr for RedundancyKind {
+    type Err = ParseRedundancyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseRedundancyError> {
+        let (name, parameters) = match text.split_once(':') {
+            Some((name, parameters)) => (name, Some(parameters)),
+            None => (text, None),
+        };
+        let Some(mut kind) = Self::ALL.into_iter().find(|kind| kind.name() == name) else {
+            return Err(ParseRedundancyError::UnknownKind {
+                name: name.to_owned(),
+                known: Self::ALL.map(Self::name).join(", "),
+            });
+        };
+        let (name, keys) = (kind.name(), kind.keys());
+        let parse = |into: &mut [Key<'_>]| options::parse(name, keys, parameters, into);
+        match &mut kind {
+            Self::Auto | Self::OnLoss => parse(&mut [])?,
+            Self::Fixed { milli_percent } => parse(&mut [Key {
+                name: "percent",
+                range: 1..=400_000,
+                into: milli_percent,
+            }])?,
+        }
+        Ok(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_the_text_it_shows_and_by_its_bare_name() {
+        for kind in RedundancyKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+    }
+
+    #[test]
+    fn parameters_are_read_and_shown_as_decimals() {
+        let kind: RedundancyKind = "fixed:percent=12.5".parse().unwrap();
+        assert_eq!(
+            kind,
+            RedundancyKind::Fixed {
+                milli_percent: 12_500
+            }
+        );
+        assert_eq!(kind.to_string(), "fixed:percent=12.5");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_what_could_be_there() {
+        for (text, told) in [
+            ("none", "auto, on-loss, fixed"),
+            ("fixed:", "percent"),
+            ("fixed:percent=-1", "0.001 to 400"),
+            ("fixed:percent=401", "0.001 to 400"),
+            ("fixed:percent=1,percent=2", "twice"),
+            ("fixed:share=1", "percent"),
+            ("auto:percent=1", "no parameters"),
+        ] {
+            let error = text.parse::<RedundancyKind>().unwrap_err().to_string();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+}
