@@ -53,6 +53,7 @@ mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
 mod rng;
+pub mod scenario;
 mod scene;
 mod setup;
 mod simulation;

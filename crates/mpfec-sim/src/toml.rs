@@ -48,7 +48,7 @@
 //!
 //! Unknown keys are errors: a misspelt figure must not be ignored.
 
-mod link;
+pub(crate) mod link;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -191,14 +191,14 @@ struct SetupTable {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PathTable {
-    name: String,
+pub(crate) struct PathTable {
+    pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    both: Option<LinkTable>,
+    pub(crate) both: Option<LinkTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    forward: Option<LinkTable>,
+    pub(crate) forward: Option<LinkTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    backward: Option<LinkTable>,
+    pub(crate) backward: Option<LinkTable>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -216,7 +216,7 @@ struct ChangeTable {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum DirectionName {
+pub(crate) enum DirectionName {
     Forward,
     Backward,
     #[default]
@@ -225,10 +225,16 @@ enum DirectionName {
 
 impl PathTable {
     fn read(self) -> Result<PathSetup, ParseError> {
+        let what = format!("path {}", self.name);
+        self.read_as(&what)
+    }
+
+    /// The same for something that errors call `what`.
+    pub(crate) fn read_as(self, what: &str) -> Result<PathSetup, ParseError> {
         let both = self.both.unwrap_or_default();
-        let mut place = format!("path {}, forward", self.name);
+        let mut place = format!("{what}, forward");
         let mut forward = self.forward.unwrap_or_default().over(&both).read(&place)?;
-        place = format!("path {}, backward", self.name);
+        place = format!("{what}, backward");
         let mut backward = self.backward.unwrap_or_default().over(&both).read(&place)?;
         let rtt = forward.config.delay + backward.config.delay;
         Ok(PathSetup {

@@ -7,10 +7,12 @@
 mod aimd;
 mod on_off;
 mod sink;
+mod spread;
 
 pub use self::aimd::{Aimd, AimdFlow};
 pub use self::on_off::{OnOff, OnOffConfig};
 pub use self::sink::Sink;
+pub use self::spread::Spread;
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use crate::{Change, Faults, GilbertElliott, LinkConfig, MAX_DELAY, QueueLimit, S
 /// Every figure of a link; what is absent is inherited or has its default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LinkTable {
+pub(crate) struct LinkTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     rate_mbps: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ impl LinkTable {
     }
 
     /// The changes that set these figures on a link that is in use.
-    pub(super) fn changes(self, place: &str) -> Result<Vec<Change>, ParseError> {
+    pub(crate) fn changes(self, place: &str) -> Result<Vec<Change>, ParseError> {
         if self.overhead.is_some() {
             return problem(place, "the overhead of a link does not change");
         }

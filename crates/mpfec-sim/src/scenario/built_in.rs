@@ -1,0 +1,50 @@
+//! The scenarios of the papers.
+
+use super::Scenario;
+
+/// Every built-in scenario, in the order of a listing.
+pub(super) fn all() -> Vec<Scenario> {
+    FILES
+        .iter()
+        .map(|(file, text)| match Scenario::from_toml(text, file) {
+            Ok(scenario) => scenario,
+            Err(error) => panic!("a built-in scenario cannot be read: {error}"),
+        })
+        .collect()
+}
+
+macro_rules! files {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../scenarios/", $file)))),*]
+    };
+}
+
+/// Name and text of every file, in the order of a listing.
+const FILES: &[(&str, &str)] = files!["fmtcp-table2.toml", "shared-bottleneck.toml"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_can_be_read_and_is_called_as_its_scenario() {
+        let mut names = Vec::new();
+        for (file, text) in FILES {
+            let scenario =
+                Scenario::from_toml(text, file).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(format!("{}.toml", scenario.name), *file);
+            assert!(!names.contains(&scenario.name), "{file} is listed twice");
+            names.push(scenario.name);
+        }
+    }
+
+    #[test]
+    fn every_file_is_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+        for entry in std::fs::read_dir(folder).expect("the folder of scenarios") {
+            let name = entry.expect("an entry").file_name();
+            let is_listed = FILES.iter().any(|(file, _)| name.to_str() == Some(*file));
+            assert!(is_listed, "{name:?} is not in the list");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Conditions of a run: paths, shared links, changes, times and buffers.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Table;
+
+use super::place::{Trouble, range, ranked, whole};
+use super::traffic::{LONGEST_S, MOST_MBPS};
+use super::{ScenarioTable, count};
+use crate::scenario::error::ScenarioProblem;
+use crate::scenario::topology::{LinkChange, SharedLink};
+use crate::scenario::{Application, Plan};
+use crate::toml::link::LinkTable;
+use crate::toml::{DirectionName, PathTable};
+use crate::{Change, Direction, LinkConfig, Setup, TimedChange};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PathTables {
+    name: String,
+    both: Option<LinkTable>,
+    forward: Option<LinkTable>,
+    backward: Option<LinkTable>,
+    #[serde(default)]
+    via: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkTables {
+    name: String,
+    both: Option<LinkTable>,
+    forward: Option<LinkTable>,
+    backward: Option<LinkTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChangeTable {
+    at_s: f64,
+    path: Option<String>,
+    link: Option<String>,
+    #[serde(default)]
+    direction: DirectionName,
+    cut: Option<bool>,
+    set: Option<LinkTable>,
+}
+
+impl ScenarioTable {
+    pub(super) fn plan(&self) -> Result<Plan, Trouble> {
+        let links = self.links()?;
+        let (setup, via) = self.paths(&links)?;
+        let mut plan = Plan {
+            setup,
+            links,
+            via,
+            link_changes: Vec::new(),
+            traffic: Vec::new(),
+            application: match &self.application {
+                Some(table) => table.read()?,
+                None => Application::Bulk { bytes: None },
+            },
+            start: seconds("start_s", self.start_s, 0.0, 0.0)?,
+            warmup: seconds("warmup_s", self.warmup_s, 0.0, 0.0)?,
+            duration: seconds("duration_s", self.duration_s, 60.0, 0.1)?,
+            sample: seconds("sample_s", self.sample_s, 1.0, 0.01)?,
+            recv_buffer: kib("recv_buffer_kib", self.recv_buffer_kib)?,
+            send_buffer: kib("send_buffer_kib", self.send_buffer_kib)?,
+            block_symbols: number("block_symbols", self.block_symbols, 1.0, 1024.0)?
+                .map(|symbols| symbols as u16),
+            // IPv4 and UDP headers are on the link besides.
+            max_mtu: number("packet_bytes", self.packet_bytes, 1228.0, 9028.0)?
+                .map(|bytes| bytes as u16 - 28),
+        };
+        if plan.duration.as_secs_f64() / plan.sample.as_secs_f64() > MOST_SAMPLES {
+            let problem = format!("a time series has at most {MOST_SAMPLES} steps of sample_s");
+            return Err(Trouble::at(["sample_s"], ScenarioProblem::Other(problem)));
+        }
+        count("changes", self.changes.len(), 0, MOST_CHANGES)?;
+        for (index, change) in self.changes.iter().enumerate() {
+            let place = format!("change {}", index + 1);
+            change
+                .read(&mut plan, &place)
+                .map_err(|trouble| trouble.under("change", index, &place))?;
+        }
+        self.read_traffic(&mut plan)?;
+        Ok(plan)
+    }
+
+    fn links(&self) -> Result<Vec<SharedLink>, Trouble> {
+        count("links", self.links.len(), 0, MOST_LINKS)?;
+        let mut links: Vec<SharedLink> = Vec::new();
+        for (index, table) in self.links.iter().enumerate() {
+            let index = index.to_string();
+            super::check_name(&table.name)
+                .map_err(|problem| Trouble::at(["link", &index, "name"], problem))?;
+            if links.iter().any(|link| link.name == table.name) {
+                let (what, name) = ("links", table.name.clone());
+                let problem = ScenarioProblem::Duplicate { what, name };
+                return Err(Trouble::at(["link", &index, "name"], problem));
+            }
+            let place = format!("link {}", table.name);
+            let path = PathTable {
+                name: table.name.clone(),
+                both: table.both,
+                forward: table.forward,
+                backward: table.backward,
+            };
+            let path = path
+                .read_as(&place)
+                .map_err(|error| Trouble::at(["link", &index], error.into()))?;
+            check_rates(&place, &path.forward, &path.backward)
+                .map_err(|problem| Trouble::at(["link", &index], problem))?;
+            links.push(SharedLink {
+                name: path.name,
+                forward: path.forward,
+                backward: path.backward,
+            });
+        }
+        Ok(links)
+    }
+
+    fn paths(&self, links: &[SharedLink]) -> Result<(Setup, Vec<Vec<usize>>), Trouble> {
+        let mut setup = Setup {
+            // The limits of a set-up's name are its own.
+            name: "scenario".to_owned(),
+            summary: String::new(),
+            paths: Vec::new(),
+            changes: Vec::new(),
+        };
+        let mut via = Vec::new();
+        for (index, table) in self.paths.iter().enumerate() {
+            let index = index.to_string();
+            let place = format!("path {}", table.name);
+            let path = PathTable {
+                name: table.name.clone(),
+                both: table.both,
+                forward: table.forward,
+                backward: table.backward,
+            };
+            let path = path
+                .read_as(&place)
+                .map_err(|error| Trouble::at(["path", &index], error.into()))?;
+            check_rates(&place, &path.forward, &path.backward)
+                .map_err(|problem| Trouble::at(["path", &index], problem))?;
+            setup.paths.push(path);
+            via.push(
+                links_called(links, &table.via)
+                    .map_err(|problem| Trouble::at(["path", &index, "via"], problem))?,
+            );
+        }
+        setup
+            .check()
+            .map_err(|error| Trouble::at(["path"], ScenarioProblem::Setup(error.into())))?;
+        Ok((setup, via))
+    }
+
+    fn read_traffic(&self, plan: &mut Plan) -> Result<(), Trouble> {
+        count("traffic tables", self.traffic.len(), 0, MOST_TRAFFIC)?;
+        for (index, table) in self.traffic.iter().enumerate() {
+            let place = format!("traffic {}", index + 1);
+            let traffic = table
+                .read(&plan.setup, &plan.links)
+                .map_err(|trouble| trouble.under("traffic", index, &place))?;
+            if plan.traffic.iter().any(|other| other.name == traffic.name) {
+                let (what, name) = ("traffic tables", traffic.name);
+                let problem = ScenarioProblem::Duplicate { what, name };
+                return Err(Trouble::at(["name"], problem).under("traffic", index, &place));
+            }
+            plan.traffic.push(traffic);
+        }
+        Ok(())
+    }
+}
+
+impl ChangeTable {
+    fn read(&self, plan: &mut Plan, place: &str) -> Result<(), Trouble> {
+        let mut changes = match self.set {
+            Some(table) => table
+                .changes(place)
+                .map_err(|error| Trouble::at(["set"], error.into()))?,
+            None => Vec::new(),
+        };
+        let is_too_fast = |change: &Change| match change {
+            Change::Rate(rate) => rate.is_none_or(|rate| rate as f64 > MOST_MBPS * 1e6),
+            _ => false,
+        };
+        if changes.iter().any(is_too_fast) {
+            let problem = range("rate_mbps", f64::INFINITY, 1e-6, MOST_MBPS);
+            return Err(Trouble::at(
+                ["set"],
+                problem.expect_err("infinity is in no range"),
+            ));
+        }
+        changes.extend(
+            self.cut
+                .map(|cut| if cut { Change::Cut } else { Change::Restore }),
+        );
+        if changes.is_empty() {
+            let problem = "it neither cuts nor sets anything".to_owned();
+            return Err(Trouble::new(ScenarioProblem::Other(problem)));
+        }
+        let at = range("at_s", self.at_s, 0.0, LONGEST_S)
+            .map_err(|problem| Trouble::at(["at_s"], problem))?;
+        let at = Duration::from_secs_f64(at);
+        let direction: Direction = self.direction.into();
+        match (&self.path, &self.link) {
+            (Some(path), None) => {
+                let path = path_called(&plan.setup, path)
+                    .map_err(|problem| Trouble::at(["path"], problem))?;
+                let timed = |change| TimedChange {
+                    at,
+                    path,
+                    direction,
+                    change,
+                };
+                plan.setup.changes.extend(changes.into_iter().map(timed));
+            }
+            (None, Some(link)) => {
+                let link = link_called(&plan.links, link)
+                    .map_err(|problem| Trouble::at(["link"], problem))?;
+                let timed = |change| LinkChange {
+                    at,
+                    link,
+                    direction,
+                    change,
+                };
+                plan.link_changes.extend(changes.into_iter().map(timed));
+            }
+            _ => {
+                let problem = "a change has either a path or a link".to_owned();
+                return Err(Trouble::new(ScenarioProblem::Other(problem)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Whether it has the very paths that a table has: variants name them by position.
+    pub(super) fn has_paths_of(&self, table: &Table) -> bool {
+        let names = table
+            .get("path")
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|path| path.get("name")?.as_str());
+        names.eq(self.setup.paths.iter().map(|path| path.name.as_str()))
+    }
+}
+
+pub(super) fn path_called(setup: &Setup, name: &str) -> Result<usize, ScenarioProblem> {
+    setup.path(name).ok_or_else(|| ScenarioProblem::Unknown {
+        what: "path",
+        name: name.to_owned(),
+        known: ranked(name, setup.paths.iter().map(|path| path.name.as_str())),
+    })
+}
+
+fn link_called(links: &[SharedLink], name: &str) -> Result<usize, ScenarioProblem> {
+    let position = links.iter().position(|link| link.name == name);
+    position.ok_or_else(|| ScenarioProblem::Unknown {
+        what: "link",
+        name: name.to_owned(),
+        known: ranked(name, links.iter().map(|link| link.name.as_str())),
+    })
+}
+
+pub(super) fn links_called(
+    links: &[SharedLink],
+    names: &[String],
+) -> Result<Vec<usize>, ScenarioProblem> {
+    let mut route = Vec::new();
+    for name in names {
+        let link = link_called(links, name)?;
+        if route.contains(&link) {
+            return Err(ScenarioProblem::Other(format!(
+                "link {name:?} is named twice"
+            )));
+        }
+        route.push(link);
+    }
+    Ok(route)
+}
+
+/// Time must pass on the way, or a run would never end.
+fn check_rates(
+    place: &str,
+    forward: &LinkConfig,
+    backward: &LinkConfig,
+) -> Result<(), ScenarioProblem> {
+    for (direction, link) in [("forward", forward), ("backward", backward)] {
+        let key = format!("{place}, {direction}: rate_mbps");
+        let mbps = link.rate.map_or(f64::INFINITY, |rate| rate as f64 / 1e6);
+        range(&key, mbps, 1e-6, MOST_MBPS)?;
+    }
+    Ok(())
+}
+
+fn seconds(
+    key: &'static str,
+    value: Option<f64>,
+    default: f64,
+    least: f64,
+) -> Result<Duration, Trouble> {
+    range(key, value.unwrap_or(default), least, LONGEST_S)
+        .map(Duration::from_secs_f64)
+        .map_err(|problem| Trouble::at([key], problem))
+}
+
+fn kib(key: &'static str, value: Option<f64>) -> Result<Option<u64>, Trouble> {
+    // What `TransportConfig` takes.
+    let kib = number(key, value, 16.0, f64::from(1 << 22))?;
+    Ok(kib.map(|kib| kib << 10))
+}
+
+fn number(
+    key: &'static str,
+    value: Option<f64>,
+    least: f64,
+    most: f64,
+) -> Result<Option<u64>, Trouble> {
+    value
+        .map(|value| whole(key, value, least, most))
+        .transpose()
+        .map_err(|problem| Trouble::at([key], problem))
+}
+
+const MOST_LINKS: usize = 16;
+const MOST_TRAFFIC: usize = 64;
+const MOST_CHANGES: usize = 1000;
+const MOST_SAMPLES: f64 = 100_000.0;

@@ -1,0 +1,166 @@
+//! Scenarios as TOML files.
+//!
+//! A scenario is a set of paths with changes, written as in [`toml`](crate::toml), and what
+//! follows. Every key that is not marked as needed may be left out; unknown keys are errors.
+//!
+//! ```toml
+//! name = "fmtcp-fig08"              # needed; 1 to 64 letters, digits, '-', '_', '.'
+//! paper = "FMTCP Fig. 8"            # what it repeats
+//! summary = "goodput against the loss of the second path"
+//!
+//! duration_s = 60                   # measured time at most, 0.1 to 100000 (60)
+//! warmup_s = 5                      # before it: what happens then does not count (0)
+//! start_s = 0                       # before that: cross traffic alone (0)
+//! sample_s = 1                      # width of the steps of a time series, from 0.01 (1)
+//! recv_buffer_kib = 128             # what the receiver may hold, 16 to 4194304 (8192 per stream, 12288)
+//! send_buffer_kib = 128             # what the sender may be ahead (8192)
+//! block_symbols = 64                # source symbols in a block at most, 1 to 1024 (64)
+//! packet_bytes = 1500               # largest packet, IPv4 and UDP headers included, 1228 to 9028 (1500)
+//!
+//! [application]                     # what the client sends to the server; bulk without an end
+//! kind = "blocks"
+//! block_bytes = 32768
+//!
+//! [[link]]                          # links that paths share, up to 16: a queue in each direction
+//! name = "core"
+//! both = { rate_mbps = 8, delay_ms = 25, queue_packets = 50 }
+//!
+//! [[path]]                          # needed; 1 to 8, each link with a rate_mbps
+//! name = "A"
+//! both = { rate_mbps = 10, delay_ms = 10 }
+//! via = ["core"]                    # crossed after the path's own link; on the way back, before
+//!
+//! [[path]]
+//! name = "B"
+//! both = { rate_mbps = 10, delay_ms = 40 }
+//!
+//! [[change]]                        # at most 1000
+//! at_s = 50                         # since the start of the run, not of the measurement
+//! path = "B"                        # or link = "core"
+//! set = { loss_percent = 35 }
+//!
+//! [[traffic]]                       # cross traffic, at most 64 tables
+//! kind = "newreno"
+//! name = "tcp"                      # needed; its goodput is traffic.tcp.goodput_mbps
+//! path = "A"                        # over all links of this path; or via = ["core"]
+//!
+//! [[variant]]                       # needed; what is compared, 1 to 32: a curve each
+//! name = "fmtcp"                    # the profile's name if absent
+//! profile = "fmtcp"                 # the variant's name if absent
+//! scheduler = "lowest-rtt"          # and codec, congestion: as on the command line
+//!
+//! [[variant]]
+//! name = "2-tcp"
+//! profile = "mptcp"
+//! connections = "per-path"          # a connection on each path instead of one over all: their figures added up
+//!
+//! [[variant]]
+//! name = "B alone"
+//! profile = "mptcp"
+//! paths = ["B"]                     # the paths that are used; all of them if absent
+//! set = { "recv_buffer_kib" = 64 }  # as in a case
+//!
+//! [[case]]                          # a point on the x axis each; one case, `all`, without any
+//! name = "5 %"                      # needed
+//! x = 5                             # where it lies, if x is a number
+//! set = { "path.B.forward.loss_percent" = 5, "recv_buffer_kib" = 64 }
+//!
+//! [[case]]
+//! name = "10 %"
+//! x = 10
+//! set = { "path.B.forward.loss_percent" = 10 }
+//!
+//! [[chart]]                         # what the report draws
+//! title = "Goodput"                 # the metric's name if absent
+//! metric = "goodput_mbps"           # over the cases; or series = "goodput_mbps" over time,
+//!                                   # of case = "5 %" (the first)
+//! kind = "line"                     # or "bar"
+//! log_x = false
+//! x_label = "loss of path B, percent"
+//! y_label = "Mbit/s"
+//! variants = ["fmtcp"]              # all of them if absent
+//!
+//! [[claim]]                         # what the paper says, and when it counts as held
+//! text = "FMTCP loses only little as the loss of path B grows"
+//! check = { fall = "goodput_mbps", of = "fmtcp", below_percent = 25 }
+//! ```
+//!
+//! # Overrides
+//!
+//! The keys of `set` are those of the file with dots between them. A table of an array goes by
+//! its `name`, one without a name (a change) by its position, from 1. A key that excludes
+//! another one (`queue_packets`, `queue_bdp`; `packet_bytes`, `packet_mix`; …) takes its place,
+//! and a table with a `kind` takes the place of the whole table. A case changes the file, a
+//! variant changes the case. Names of paths do not change.
+//!
+//! # Applications
+//!
+//! | `kind` | keys | |
+//! | --- | --- | --- |
+//! | `bulk` | `bytes` | one stream, as fast as it goes; without an end if `bytes` is absent |
+//! | `blocks` | `block_bytes` (32768), `rate_mbps`, `blocks` | one stream in blocks whose delay is measured; as fast as it goes, without an end |
+//! | `video` | `rate_mbps`, `deadline_ms`: needed; `fps` (25) | frames at a constant rate; complete if read within the deadline |
+//! | `web` | `objects`, `object_bytes` or `page_bytes`: needed; `pages`, `parallel` (100), `pause_s` (0) | the server asks for the first object of a page, then for all others, each on its own stream |
+//!
+//! A run ends after `duration_s`, or when the application has been served completely.
+//!
+//! # Traffic
+//!
+//! Every kind has `name` and `path` or `via`: needed; `direction` (`"forward"`, `"backward"`),
+//! `start_s` (0), `stop_s`, `flows` (1, up to 64 alike; their goodput is added up) and
+//! `delay_ms` (0; on top of that of the links, in each direction).
+//!
+//! | `kind` | keys | |
+//! | --- | --- | --- |
+//! | `newreno` | `rate_mbps`, `bytes`, `packet_bytes` (1500) or `packet_mix` | TCP NewReno; as much as it can, or what its application has to send |
+//! | `aimd` | the same, `increase` (1), `decrease` (0.5: what remains) | the same with another window |
+//! | `udp` | `rate_mbps`: needed; `packet_bytes` or `packet_mix` | at a constant rate |
+//! | `on-off` | `rate_mbps`, `on_s`, `off_s`: needed; `distribution`, `off_distribution` (`"exponential"`, `"pareto"`, `"constant"`), `shape` (1.5), `packet_bytes` or `packet_mix` | at that rate while on |
+//! | `connection` | `profile` (that of the variant) | another connection of this transport, bulk without an end |
+//!
+//! Rates and sizes are those on the link, headers included. `packet_mix` is a list of
+//! `[bytes, share]`.
+//!
+//! # Metrics
+//!
+//! Of the measured time only, and of the connections under test unless a name says otherwise.
+//!
+//! | name | |
+//! | --- | --- |
+//! | `goodput_mbps` | bytes that the server's application has read |
+//! | `completion_s` | from the start of the connection until everything has been read; the end of the run if it has not |
+//! | `completed_percent` | 100 if everything has been read, otherwise 0 |
+//! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from the write of a block's first byte to the read of its last; also of video frames |
+//! | `block_delay_ms.jitter` | mean difference between one block's delay and the next one's |
+//! | `block_delay_ms.deviation` | standard deviation of the delays |
+//! | `repair_percent` | repair and parity symbols of all symbols sent |
+//! | `retransmitted_percent` | source symbols sent again of all symbols sent |
+//! | `redundant_percent` | symbols that told the receiver nothing new of all that arrived |
+//! | `header_overhead_percent` | bytes sent that are no symbols' payload, of all bytes sent, per UDP payload |
+//! | `out_of_order_bytes.mean`, `.max` | what the receiver holds because something before it is missing |
+//! | `srtt_ms.<path>`, `queue_ms.<path>`, `loss_percent.<path>` | smoothed round trip; delay of the queues from client to server; packets lost there for whatever reason |
+//! | `path.<path>.goodput_mbps` | UDP payload that the path has delivered to the server |
+//! | `frames_complete_percent` | video frames that were complete in time |
+//! | `page_s` | mean time of a page |
+//! | `parity.useful`, `parity.useless` | parity packets that repaired something, and that did not |
+//! | `traffic.<name>.goodput_mbps` | what has arrived at the sink: of TCP in order, headers not counted |
+//! | `traffic.<name>.lost_percent` | packets that did not arrive |
+//!
+//! Time series: `goodput_mbps`, `block_delay_ms`, `path.<path>.goodput_mbps`, `srtt_ms.<path>`,
+//! `queue_ms.<path>`, `cwnd.<path>` (bytes), `ratio.<path>` (data packets per parity packet) and
+//! `traffic.<name>.goodput_mbps`, each from the start of the measurement.
+//! Wherever a metric is asked for, `series@from-to` is the mean of a time series over these
+//! seconds.
+//!
+//! # Checks
+//!
+//! A claim has one check or a list of them, all of which must hold. Figures are means over the
+//! seeds. `cases` is a list of names, `"first..last"` being all from the one to the other; all
+//! cases if absent.
+//!
+//! | check | keys | holds if |
+//! | --- | --- | --- |
+//! | `ratio` = metric | `of`, `to` (`of`), `to_metric`, `of_case`, `to_case`, `at_least`, `at_most`, `cases` | in each case, the metric of the one variant divided by that of the other is in the range |
+//! | `fall` = metric | `of`, `below_percent`, `at_least_percent`, `cases` | from the best to the worst of the cases it falls by that much of the best |
+//! | `bound` = metric | `of`, `of_case`, `at_least`, `at_most`, `cases` | in each case, the metric is in the range |
+//! | `order` = metric | `variants` (the best first), `best` (`"highest"`, `"lowest"`), `slack_percent` (0), `cases` | in each case, none is better than the one before it |
