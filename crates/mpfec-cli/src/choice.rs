@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use mpfec_core::{CodecKind, ControllerKind, Profile, RedundancyKind, SchedulerKind};
+use mpfec_core::{
+    CodecKind, ControllerKind, Profile, RedundancyKind, SchedulerKind, UnknownController,
+};
 
 /// A profile by its name.
 pub(crate) fn profile(text: &str) -> Result<Profile, String> {
@@ -27,10 +29,14 @@ pub(crate) fn scheduler(text: &str) -> Result<SchedulerKind, String> {
         .map_err(|_| unknown("scheduler", text, names(&SchedulerKind::ALL)))
 }
 
-/// A congestion controller by its name.
+/// A congestion controller by its name, with its settings.
 pub(crate) fn congestion(text: &str) -> Result<ControllerKind, String> {
-    text.parse()
-        .map_err(|_| unknown("congestion controller", text, names(&ControllerKind::ALL)))
+    text.parse().map_err(|error| match error {
+        UnknownController::Name { name } => {
+            unknown("congestion controller", &name, names(&ControllerKind::ALL))
+        }
+        error => error.to_string(),
+    })
 }
 
 /// What `--redundancy` says.

@@ -37,7 +37,19 @@ pub trait CongestionController: fmt::Debug + Send {
     /// The largest packet the path carries changed.
     fn on_mtu_update(&mut self, mtu: u16);
 
-    /// Congestion window: bytes that may be in flight, at least two packets.
+    /// The relay of the path announced its share (`rho_r`, UC Eq. 7.3; see
+    /// [`share`](crate::share)): a positive number, perhaps infinite.
+    fn on_share(&mut self, _rho: f64) {}
+
+    /// Whether [`CodingFeedback`] is to be kept for it, which costs a little per loss.
+    fn wants_coding_feedback(&self) -> bool {
+        false
+    }
+
+    /// So many packets leave for each packet of data, ahead of loss: at least 1.
+    fn set_redundancy(&mut self, _redundancy: f64) {}
+
+    /// Congestion window: bytes that may be in flight, at least two packets (COUPLED: one).
     fn cwnd(&self) -> u64;
 
     /// Slow-start threshold in bytes, for controllers that have one and have set it.
@@ -75,6 +87,9 @@ pub struct Ack<'a> {
     pub rtt: &'a RttEstimator,
     /// The delivery rate this frame shows, if it shows one.
     pub rate: Option<RateSample>,
+    /// What the code has made up for; zeros unless it was
+    /// [asked for](CongestionController::wants_coding_feedback).
+    pub coding: CodingFeedback,
     /// All paths of the connection.
     pub group: Group<'a>,
 }
@@ -103,10 +118,21 @@ pub struct CongestionEvent<'a> {
     pub in_flight: u64,
     /// Marks (RFC 3168), not losses.
     pub ecn: bool,
+    /// What the code has made up for, these losses included; as in [`Ack`].
+    pub coding: CodingFeedback,
     /// The path's RTT.
     pub rtt: &'a RttEstimator,
     /// All paths of the connection.
     pub group: Group<'a>,
+}
+
+/// What the receiver's degrees of freedom say about the losses of a path (Couple+ §IV-A).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CodingFeedback {
+    /// Symbols lost on this path whose blocks the peer cannot decode from what has arrived.
+    pub undecoded: u32,
+    /// The peer's receive buffer has hardly any room left for the connection.
+    pub receive_window_nearly_full: bool,
 }
 
 /// What coupled control knows of one path (RFC 6356 §3).

@@ -1,50 +1,22 @@
 //! Linked increases (LIA, RFC 6356; the RTT Compensator of Couple+): all paths of a connection
 //! together take no more of a shared bottleneck than one TCP flow on the best path would.
 
-use std::time::Duration;
-
 use crate::Group;
+use crate::coupling::Coupling;
 
 /// Bytes that a window of `cwnd` bytes grows by when `bytes` are acknowledged (RFC 6356 §3):
 /// `min(a bytes mss / cwnd_total, bytes mss / cwnd)` with
 /// `a = cwnd_total max(cwnd_i / rtt_i^2) / (sum cwnd_i / rtt_i)^2`.
 pub(crate) fn increase(group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f64 {
-    let alone = bytes * mss / cwnd;
-    if group.me >= group.subflows.len() {
-        return alone;
-    }
-    let (mut best, mut rates, mut total) = (0.0_f64, 0.0, 0.0);
-    for (index, subflow) in group.subflows.iter().enumerate() {
-        // The group may be an ACK old; one's own window is known better.
-        let window = if index == group.me {
-            cwnd
-        } else {
-            subflow.cwnd as f64
-        };
-        let rtt = subflow.srtt.max(SHORTEST_RTT).as_secs_f64();
-        best = best.max(window / (rtt * rtt));
-        rates += window / rtt;
-        total += window;
-    }
-    let aggressiveness = total * best / (rates * rates);
-    (aggressiveness * bytes * mss / total).min(alone)
+    let coupled = Coupling::of(group, cwnd);
+    let per_window = (coupled.aggressiveness() / coupled.total).min(1.0 / cwnd);
+    per_window * bytes * mss
 }
-
-const SHORTEST_RTT: Duration = Duration::from_micros(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Subflow;
-
-    fn subflow(packets: u64, rtt_ms: u64) -> Subflow {
-        Subflow {
-            cwnd: packets * 1000,
-            srtt: Duration::from_millis(rtt_ms),
-            delivery_rate: 0,
-            mss: 1000,
-        }
-    }
+    use crate::coupling::tests::subflow;
 
     #[test]
     fn two_paths_grow_as_rfc_6356_computes() {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::differentiation::{Differentiation, queued_packets};
 use crate::lia::increase;
 use crate::window::Window;
 use crate::{Ack, CongestionController, CongestionEvent, LossVerdicts, RttEstimator};
@@ -16,8 +17,7 @@ use crate::{Ack, CongestionController, CongestionEvent, LossVerdicts, RttEstimat
 pub(crate) struct LiaDiff {
     window: Window,
     verdicts: LossVerdicts,
-    /// The verdict before; congestion until shown otherwise.
-    is_congestion: bool,
+    differentiation: Differentiation,
     /// Bytes per second delivered: mean over samples that the path limited.
     bandwidth: f64,
 }
@@ -27,22 +27,9 @@ impl LiaDiff {
         Self {
             window: Window::new(mss, initial_window_packets),
             verdicts: LossVerdicts::default(),
-            is_congestion: true,
+            differentiation: Differentiation::new(),
             bandwidth: 0.0,
         }
-    }
-
-    /// PNC Eq. 20 and its thresholds. Returns whether the verdict was clear.
-    fn judge(&mut self, rtt: &RttEstimator) -> bool {
-        let packets = self.window.cwnd() / self.window.mss();
-        let ratio = rtt.min().as_secs_f64() / rtt.smoothed().as_secs_f64().max(1e-6);
-        let queued = packets * (1.0 - ratio.min(1.0));
-        if queued >= CONGESTION {
-            self.is_congestion = true;
-        } else if queued <= WIRELESS {
-            self.is_congestion = false;
-        }
-        queued >= CONGESTION || queued <= WIRELESS
     }
 
     /// PNC Eq. 21, bytes.
@@ -74,8 +61,9 @@ impl CongestionController for LiaDiff {
             self.window.cut(event.now, event.sent_at, threshold);
             return;
         }
-        let is_clear = self.judge(event.rtt);
-        if self.is_congestion {
+        let packets_queued = queued_packets(self.window.cwnd() / self.window.mss(), event.rtt);
+        let is_clear = self.differentiation.judge(packets_queued);
+        if self.differentiation.is_congestion() {
             self.verdicts.congestion += packets;
             self.window.cut(event.now, event.sent_at, threshold);
         } else if is_clear {
@@ -117,9 +105,6 @@ impl CongestionController for LiaDiff {
     }
 }
 
-/// Packets in the queue from which a loss is congestion, and up to which it is noise.
-const CONGESTION: f64 = 3.0;
-const WIRELESS: f64 = 1.0;
 /// Gain of the mean bandwidth per acknowledgement.
 const GAIN: f64 = 0.05;
 /// Unanswered probes in a row after which the window starts again.

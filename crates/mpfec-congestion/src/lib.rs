@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use std::time::{Duration, Instant};
-//! use mpfec_congestion::{Ack, ControllerKind, Group, RttEstimator, Subflow};
+//! use mpfec_congestion::{Ack, CodingFeedback, ControllerKind, Group, RttEstimator, Subflow};
 //!
 //! let start = Instant::now();
 //! let mut rtt = RttEstimator::new(Duration::from_millis(100));
@@ -33,27 +33,44 @@
 //!     app_limited: false,
 //!     rtt: &rtt,
 //!     rate: None,
+//!     coding: CodingFeedback::default(),
 //!     group: Group { subflows: &[me], me: 0 },
 //! });
 //! assert_eq!(controller.cwnd(), 24_000);
 //! ```
 
+mod acc;
+mod aimd;
 mod controller;
+mod coop;
+mod couple_plus;
+mod coupled;
+mod coupling;
 mod delay;
 mod delivery_rate;
+mod differentiation;
+mod ewtcp;
 mod kind;
 mod lia;
 mod lia_diff;
+mod loss_evidence;
 mod new_reno;
 mod pacer;
 mod rtt;
+mod semi_coupled;
+mod share;
 mod slow_start;
 mod window;
 
+pub use self::aimd::{Aimd, AimdError, tcp_friendly_alpha};
 pub use self::controller::{
-    Ack, CongestionController, CongestionEvent, Group, LossVerdicts, Subflow,
+    Ack, CodingFeedback, CongestionController, CongestionEvent, Group, LossVerdicts, Subflow,
 };
+pub use self::couple_plus::redundant_cycle;
 pub use self::delivery_rate::{DeliveryRate, PacketState, RateSample};
+pub use self::differentiation::queued_packets;
 pub use self::kind::{ControllerKind, UnknownController};
+pub use self::loss_evidence::{LossEvidence, LossVerdict, RateTrend};
 pub use self::pacer::Pacer;
 pub use self::rtt::RttEstimator;
+pub use self::share::share;

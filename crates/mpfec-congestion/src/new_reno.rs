@@ -1,5 +1,6 @@
 //! Controllers for which every loss is congestion: NewReno as QUIC has it (RFC 9002 §7), leaving
-//! slow start by delay (RFC 9406), and those that differ from it in how the window grows.
+//! slow start by delay (RFC 9406), and those that differ from it in how the window grows and
+//! shrinks.
 
 use std::time::Instant;
 
@@ -10,11 +11,16 @@ use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 /// `mss` bytes at most.
 pub(crate) type Increase = fn(group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f64;
 
-/// Half the window at a loss; in between it grows as `increase` says.
+/// Bytes that remain of a window of `cwnd` bytes after a loss.
+pub(crate) type Decrease = fn(group: &Group<'_>, cwnd: f64, mss: f64) -> f64;
+
+/// Half the window at a loss, or what `decrease` leaves of it; in between it grows as
+/// `increase` says.
 #[derive(Debug)]
 pub(crate) struct NewReno {
     window: Window,
     increase: Increase,
+    decrease: Decrease,
     verdicts: LossVerdicts,
 }
 
@@ -23,12 +29,27 @@ pub(crate) fn increase(_group: &Group<'_>, cwnd: f64, mss: f64, bytes: f64) -> f
     mss * bytes / cwnd
 }
 
+/// Half the window (RFC 9002 §7.3.2).
+fn halve(_group: &Group<'_>, cwnd: f64, _mss: f64) -> f64 {
+    cwnd / 2.0
+}
+
 impl NewReno {
     pub(crate) fn new(mss: u16, initial_window_packets: u64, increase: Increase) -> Self {
         Self {
             window: Window::new(mss, initial_window_packets),
             increase,
+            decrease: halve,
             verdicts: LossVerdicts::default(),
+        }
+    }
+
+    /// After a loss `decrease` bytes remain, which may be a single packet.
+    pub(crate) fn with_decrease(self, decrease: Decrease) -> Self {
+        Self {
+            window: self.window.down_to_one_packet(),
+            decrease,
+            ..self
         }
     }
 }
@@ -44,8 +65,8 @@ impl CongestionController for NewReno {
         if !event.ecn {
             self.verdicts.congestion += u64::from(event.packets);
         }
-        self.window
-            .cut(event.now, event.sent_at, self.window.cwnd() / 2.0);
+        let left = (self.decrease)(&event.group, self.window.cwnd(), self.window.mss());
+        self.window.cut(event.now, event.sent_at, left);
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {

@@ -14,6 +14,8 @@ pub(crate) struct Window {
     ssthresh: f64,
     mss: f64,
     initial_packets: f64,
+    /// It never gets smaller than so many packets.
+    floor_packets: f64,
     slow_start: SlowStart,
     /// Packets sent up to here belong to a loss that was answered already.
     recovery_start: Option<Instant>,
@@ -28,8 +30,17 @@ impl Window {
             ssthresh: f64::INFINITY,
             mss,
             initial_packets,
+            floor_packets: MIN_PACKETS,
             slow_start: SlowStart::new(),
             recovery_start: None,
+        }
+    }
+
+    /// Lets it shrink to one packet.
+    pub(crate) fn down_to_one_packet(self) -> Self {
+        Self {
+            floor_packets: 1.0,
+            ..self
         }
     }
 
@@ -64,10 +75,18 @@ impl Window {
             return false;
         }
         self.recovery_start = Some(now);
-        self.ssthresh = to.max(MIN_PACKETS * self.mss);
+        self.ssthresh = to.max(self.floor_packets * self.mss);
         self.cwnd = self.cwnd.min(self.ssthresh);
         self.clamp();
         true
+    }
+
+    /// Shrinks to `to` bytes without a loss, and stays in congestion avoidance from there (UC
+    /// Algorithm 3).
+    pub(crate) fn reduce(&mut self, to: f64) {
+        self.cwnd = self.cwnd.min(to);
+        self.clamp();
+        self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
     /// Falls back to the smallest window and slow start up to half of the present one.
@@ -111,6 +130,11 @@ impl Window {
         self.cwnd as u64
     }
 
+    /// The smallest window there may be, bytes.
+    pub(crate) fn floor(&self) -> u64 {
+        (self.floor_packets * self.mss) as u64
+    }
+
     pub(crate) fn cwnd(&self) -> f64 {
         self.cwnd
     }
@@ -132,7 +156,7 @@ impl Window {
     }
 
     fn clamp(&mut self) {
-        self.cwnd = self.cwnd.clamp(MIN_PACKETS * self.mss, MAX_WINDOW);
+        self.cwnd = self.cwnd.clamp(self.floor_packets * self.mss, MAX_WINDOW);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, CongestionEvent, ControllerKind, DeliveryRate, Group, Pacer, PacketState, RttEstimator,
-    Subflow,
+    Ack, CodingFeedback, CongestionEvent, ControllerKind, DeliveryRate, Group, Pacer, PacketState,
+    RttEstimator, Subflow,
 };
 use proptest::prelude::*;
 
@@ -41,6 +41,17 @@ enum Operation {
         delivery_rate: u64,
     },
     AppLimited,
+    Share {
+        rho: f64,
+    },
+    /// What the code makes up for from now on.
+    Coding {
+        undecoded: u32,
+        nearly_full: bool,
+    },
+    Redundancy {
+        redundancy: f64,
+    },
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -61,6 +72,11 @@ fn operation() -> impl Strategy<Value = Operation> {
             |(cwnd, srtt_us, delivery_rate)| Operation::Siblings { cwnd, srtt_us, delivery_rate }
         ),
         1 => Just(Operation::AppLimited),
+        1 => any::<f64>().prop_map(|rho| Operation::Share { rho }),
+        2 => (0..9_u32, prop::bool::weighted(0.1))
+            .prop_map(|(undecoded, nearly_full)| Operation::Coding { undecoded, nearly_full }),
+        1 => prop_oneof![any::<f64>(), 1.0..2.0_f64]
+            .prop_map(|redundancy| Operation::Redundancy { redundancy }),
     ]
 }
 
@@ -82,6 +98,13 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
         srtt: Duration::ZERO,
         delivery_rate: 0,
         mss: 1200,
+    };
+    let mut coding = CodingFeedback::default();
+    // COUPLED gives a path up but for one packet (Couple+ Table I).
+    let least_packets = if kind == ControllerKind::Coupled {
+        1
+    } else {
+        2
     };
     let mut verdicts = 0;
     for operation in operations {
@@ -138,6 +161,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     app_limited,
                     rtt: &rtt,
                     rate: delivery.sample(now, rtt.min()),
+                    coding,
                     group,
                 });
             }
@@ -151,6 +175,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     packets: u32::from(packets),
                     in_flight: in_flight.iter().map(|packet| packet.1).sum(),
                     ecn,
+                    coding,
                     rtt: &rtt,
                     group,
                 });
@@ -179,8 +204,22 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
             Operation::AppLimited => {
                 delivery.on_app_limited(in_flight.iter().map(|packet| packet.1).sum());
             }
+            Operation::Share { rho } => controller.on_share(rho),
+            Operation::Coding {
+                undecoded,
+                nearly_full,
+            } => {
+                coding = CodingFeedback {
+                    undecoded,
+                    receive_window_nearly_full: nearly_full,
+                };
+            }
+            Operation::Redundancy { redundancy } => controller.set_redundancy(redundancy),
         }
-        prop_assert!(controller.cwnd() >= 2 * u64::from(mss), "{controller:?}");
+        prop_assert!(
+            controller.cwnd() >= least_packets * u64::from(mss),
+            "{controller:?}"
+        );
         prop_assert!(controller.cwnd() <= 1 << 33, "{controller:?}");
         if let Some(rate) = controller.pacing_rate() {
             prop_assert!(rate > 0 && rate < u64::MAX, "{controller:?}");

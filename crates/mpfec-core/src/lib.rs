@@ -82,7 +82,9 @@ pub use self::profile::{ImpossibleProfile, Profile, UnknownProfile};
 pub use self::rng::Rng;
 pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};
 pub use mpfec_codec::CodecKind;
-pub use mpfec_congestion::ControllerKind;
+pub use mpfec_congestion::{
+    Aimd, ControllerKind, LossEvidence, LossVerdict, UnknownController, share as relay_share,
+};
 pub use mpfec_sched::{ParseRedundancyError, RedundancyKind, SchedulerKind};
 
 /// The example in the README, which must compile and run.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use mpfec_codec::CodecKind;
-use mpfec_congestion::ControllerKind;
+use mpfec_congestion::{Aimd, ControllerKind, redundant_cycle};
 use mpfec_sched::{RedundancyKind, SchedulerKind};
 
 /// The parts of the engine that a connection runs with. Two profiles differ in these
@@ -44,6 +44,51 @@ impl Profile {
         congestion: ControllerKind::Lia,
         redundancy: RedundancyKind::Auto,
     };
+    /// [`MPTCP`](Self::MPTCP) where every path is a TCP flow of a weight (Couple+ Table I).
+    pub const EWTCP: Self = Self {
+        congestion: ControllerKind::Ewtcp,
+        ..Self::MPTCP
+    };
+    /// [`MPTCP`](Self::MPTCP) with the windows of all paths as one (Couple+ Table I).
+    pub const COUPLED: Self = Self {
+        congestion: ControllerKind::Coupled,
+        ..Self::MPTCP
+    };
+    /// [`MPTCP`](Self::MPTCP) with growth shared by all paths (Couple+ Table I).
+    pub const SEMI_COUPLED: Self = Self {
+        congestion: ControllerKind::SemiCoupled,
+        ..Self::MPTCP
+    };
+    /// Couple+: one repair symbol for four source symbols ahead of loss, lowest RTT, and
+    /// congestion control that tells congestion from what the code makes up for.
+    pub const COUPLE_PLUS: Self = Self {
+        codec: CodecKind::Auto,
+        congestion: ControllerKind::CouplePlus,
+        redundancy: RedundancyKind::Fixed {
+            milli_percent: 25_000,
+        },
+        ..Self::MPTCP
+    };
+    /// [`MPTCP`](Self::MPTCP) with the slowest path held back (UC Algorithm 3).
+    pub const ACC: Self = Self {
+        congestion: ControllerKind::Acc,
+        ..Self::MPTCP
+    };
+    /// [`MPTCP`](Self::MPTCP) that spares the TCP flows of relays (UC §7.2.3).
+    pub const MCC_COOP: Self = Self {
+        congestion: ControllerKind::MccCoop,
+        ..Self::MPTCP
+    };
+    /// [`MPTCP`](Self::MPTCP) that spares the AIMD flows of relays (UC §7.2.3).
+    pub const GMCC_COOP: Self = Self {
+        congestion: ControllerKind::GmccCoop(Aimd::GENTLE),
+        ..Self::MPTCP
+    };
+    /// The reference of [`GMCC_COOP`](Self::GMCC_COOP), which asks no relay (UC §7.3.2).
+    pub const MPAIMD: Self = Self {
+        congestion: ControllerKind::MpAimd(Aimd::GENTLE),
+        ..Self::MPTCP
+    };
     /// [`AUTO`](Self::AUTO) with coding switched off: lost symbols are sent again.
     pub const UNCODED: Self = Self {
         codec: CodecKind::Uncoded,
@@ -60,6 +105,14 @@ impl Profile {
         ("auto", Self::AUTO),
         ("fmtcp", Self::FMTCP),
         ("mptcp", Self::MPTCP),
+        ("ewtcp", Self::EWTCP),
+        ("coupled", Self::COUPLED),
+        ("semicoupled", Self::SEMI_COUPLED),
+        ("couple-plus", Self::COUPLE_PLUS),
+        ("acc", Self::ACC),
+        ("mcc-coop", Self::MCC_COOP),
+        ("gmcc-coop", Self::GMCC_COOP),
+        ("mpaimd", Self::MPAIMD),
         ("uncoded", Self::UNCODED),
         ("lia-diff", Self::LIA_DIFF),
     ];
@@ -76,7 +129,35 @@ impl Profile {
                 self.redundancy, self.codec
             )));
         }
+        if self.congestion.needs_code() && !self.codec.has_repair() {
+            return Err(ImpossibleProfile::new(format!(
+                "congestion {} goes by what a code makes up for, and codec {} makes up for nothing",
+                self.congestion, self.codec
+            )));
+        }
         Ok(())
+    }
+
+    /// Symbols sent for each source symbol ahead of loss (`r` of Couple+); `None` if that is
+    /// not fixed.
+    pub(crate) fn fixed_redundancy(&self) -> Option<f64> {
+        match self.redundancy {
+            RedundancyKind::Fixed { milli_percent } => {
+                Some(1.0 + f64::from(milli_percent) / 100_000.0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Source symbols in a block at most. Congestion control that watches redundant cycles
+    /// wants blocks of one cycle, so that a block is decoded within `r / (r - 1)` packets where
+    /// one of them is lost (Couple+ §IV-C).
+    pub(crate) fn max_block_symbols(&self) -> u32 {
+        let cycle = self
+            .fixed_redundancy()
+            .filter(|_| self.congestion.needs_code())
+            .map(|redundancy| redundant_cycle(redundancy) - 1.0);
+        cycle.map_or(u32::MAX, |cycle| (cycle.round() as u32).max(1))
     }
 }
 
@@ -158,6 +239,40 @@ mod tests {
             profile.to_string(),
             "uncoded+lowest-rtt+lia+fixed:percent=10"
         );
+    }
+
+    #[test]
+    fn control_that_asks_the_code_is_refused_without_one_with_the_reason() {
+        let profile = Profile {
+            congestion: ControllerKind::CouplePlus,
+            ..Profile::UNCODED
+        };
+        let reason = profile.check().unwrap_err().to_string();
+        assert!(
+            reason.contains("couple-plus") && reason.contains("uncoded"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_block_of_couple_plus_is_a_redundant_cycle() {
+        let with = |redundancy: &str| Profile {
+            redundancy: redundancy.parse().unwrap(),
+            ..Profile::COUPLE_PLUS
+        };
+        for (redundancy, symbols) in [
+            ("fixed:percent=25", 4),
+            ("fixed:percent=5", 20),
+            ("fixed:percent=400", 1),
+            ("auto", u32::MAX),
+        ] {
+            assert_eq!(
+                with(redundancy).max_block_symbols(),
+                symbols,
+                "{redundancy}"
+            );
+        }
+        assert_eq!(Profile::AUTO.max_block_symbols(), u32::MAX);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, CongestionController, CongestionEvent, DeliveryRate, Group, Pacer, PacketState,
-    RttEstimator, Subflow,
+    Ack, CodingFeedback, CongestionController, CongestionEvent, DeliveryRate, Group, Pacer,
+    PacketState, RttEstimator, Subflow,
 };
 
 use super::{PACKET, Scene};
@@ -250,6 +250,7 @@ impl Sender {
             app_limited: self.app_limited,
             rtt: &self.rtt,
             rate,
+            coding: CodingFeedback::default(),
             group: Group {
                 subflows: &subflows,
                 me: 0,
@@ -313,6 +314,7 @@ impl Sender {
                 packets: lost,
                 in_flight: self.in_flight,
                 ecn: false,
+                coding: CodingFeedback::default(),
                 rtt: &self.rtt,
                 group: Group {
                     subflows: &subflows,

@@ -5,6 +5,7 @@ mod bitmap;
 mod queue;
 mod receiver;
 mod sender;
+mod undecoded;
 
 pub(crate) use self::queue::{SendQueue, Slot};
 pub(crate) use self::receiver::{BlockReceiver, Insertion};

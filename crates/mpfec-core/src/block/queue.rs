@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use mpfec_sched::BlockView;
 
 use super::BlockSender;
+use super::undecoded::Undecoded;
 
 /// Blocks of all streams: urgent streams first, then fair queueing by block among the
 /// streams of one priority. Looking up, sending and acknowledging cost the same however many
@@ -28,11 +29,13 @@ pub(crate) struct SendQueue {
     next_sequence: u64,
     /// Round of the latest block that began to leave.
     round: u64,
+    /// Kept if congestion control asks for it.
+    undecoded: Option<Undecoded>,
 }
 
 /// Names a block while it is in the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Slot(pub(super) u32);
 
 #[derive(Debug)]
 struct Entry {
@@ -77,6 +80,35 @@ impl SendQueue {
     /// Whether a symbol could leave now that the peer needs.
     pub(crate) fn has_work(&self) -> bool {
         self.unsent > 0 || self.deficient > 0
+    }
+
+    /// Notes from now on which losses the code has not made up for.
+    pub(crate) fn keep_undecoded(&mut self) {
+        self.undecoded.get_or_insert_default();
+    }
+
+    /// Symbols lost on the path of `path_slot` whose blocks the peer cannot decode yet; 0
+    /// unless that is noted.
+    pub(crate) fn undecoded(&self, path_slot: usize) -> u32 {
+        self.undecoded
+            .as_ref()
+            .map_or(0, |undecoded| undecoded.on_path(path_slot))
+    }
+
+    /// A symbol of the block was lost on the path of `path_slot`.
+    pub(crate) fn note_lost(&mut self, slot: Slot, path_slot: usize) {
+        if let Some(mut undecoded) = self.undecoded.take() {
+            undecoded.on_lost(slot, path_slot, self.get(slot).1);
+            self.undecoded = Some(undecoded);
+        }
+    }
+
+    /// A symbol of the block arrived.
+    pub(crate) fn note_acked(&mut self, slot: Slot) {
+        if let Some(mut undecoded) = self.undecoded.take() {
+            undecoded.on_acked(slot, self.get(slot).1);
+            self.undecoded = Some(undecoded);
+        }
     }
 
     /// Bytes in all blocks.
@@ -164,6 +196,9 @@ impl SendQueue {
     /// Takes a block out.
     pub(crate) fn remove(&mut self, slot: Slot) {
         self.version += 1;
+        if let Some(undecoded) = &mut self.undecoded {
+            undecoded.forget(slot);
+        }
         let view = self.displace(slot);
         let Some(entry) = self.entries[slot.0 as usize].take() else {
             return;

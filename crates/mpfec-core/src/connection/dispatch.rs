@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpfec_congestion::{Ack, CongestionEvent, Group};
+use mpfec_congestion::{Ack, CodingFeedback, CongestionEvent, Group};
 
 use super::event::{Event, PathChange};
 use super::state::CloseReason;
@@ -10,8 +10,9 @@ use super::{Connection, view};
 use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::{MIN_MTU, PathReason, RemoteCid};
+use crate::path::{MIN_MTU, Path, PathReason, RemoteCid};
 use crate::recovery::{Token, is_persistent_congestion};
+use crate::stream::Streams;
 use crate::wire::frame::{self, Frame};
 
 impl Connection {
@@ -234,6 +235,7 @@ impl Connection {
         {
             path.delivery_rate = smooth(path.delivery_rate, rate.bytes_per_second);
         }
+        let coding = coding_feedback(path, &self.streams);
         path.controller.on_ack(&Ack {
             now,
             sent_at,
@@ -243,6 +245,7 @@ impl Connection {
             app_limited: path.app_limited,
             rtt: &path.rtt,
             rate,
+            coding,
             group: Group {
                 subflows: &subflows,
                 me: index,
@@ -271,6 +274,7 @@ impl Connection {
                 packets: 0,
                 in_flight: path.space.bytes_in_flight(),
                 ecn: true,
+                coding: CodingFeedback::default(),
                 rtt: &path.rtt,
                 group: Group {
                     subflows: &subflows,
@@ -323,7 +327,15 @@ impl Connection {
         let is_black_hole = path.mtu.on_lost(large, now);
         path.counters.lost_packets += packets;
         path.loss.update(0, packets);
+        // Congestion control may ask what the code makes of these losses.
+        for packet in lost {
+            self.tokens_lost(now, index, &packet.packet.tokens, slot);
+        }
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
         if let Some(sent_at) = sent_at {
+            let coding = coding_feedback(path, &self.streams);
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
@@ -331,6 +343,7 @@ impl Connection {
                 packets: packets as u32,
                 in_flight: path.space.bytes_in_flight(),
                 ecn: false,
+                coding,
                 rtt: &path.rtt,
                 group: Group {
                     subflows: &subflows,
@@ -341,9 +354,6 @@ impl Connection {
             if is_persistent_congestion(lost, path.rtt.first_sample_at(), duration) {
                 path.controller.on_persistent_congestion(now);
             }
-        }
-        for packet in lost {
-            self.tokens_lost(now, index, &packet.packet.tokens, slot);
         }
         if is_black_hole {
             self.on_mtu_changed(index);
@@ -412,6 +422,15 @@ impl Connection {
             path.pacer.on_mtu_update(mtu);
         }
         self.update_symbol_size();
+    }
+}
+
+/// What the code makes of the path's losses, if its congestion control asks.
+fn coding_feedback(path: &Path, streams: &Streams) -> CodingFeedback {
+    if path.controller.wants_coding_feedback() {
+        streams.coding_feedback(path.slot)
+    } else {
+        CodingFeedback::default()
     }
 }
 

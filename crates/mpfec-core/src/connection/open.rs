@@ -158,7 +158,7 @@ impl Connection {
     ) {
         let max_mtu =
             largest_payload(&tuple, self.config.max_mtu).min(self.handshake.peer_max_payload());
-        let path = Path::new(
+        let mut path = Path::new(
             id,
             slot,
             tuple,
@@ -174,6 +174,12 @@ impl Connection {
                     .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
             },
         );
+        if path.controller.wants_coding_feedback() {
+            self.streams.keep_undecoded();
+        }
+        if let Some(redundancy) = self.config.profile.fixed_redundancy() {
+            path.controller.set_redundancy(redundancy);
+        }
         self.paths.insert(path);
         self.issue_connection_ids();
     }

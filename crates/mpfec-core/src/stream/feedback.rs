@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use mpfec_congestion::CodingFeedback;
+
 use super::control::Control;
-use super::send::SendState;
+use super::send::{SendState, Shared as Sending};
 use super::{StreamEvent, Streams};
 use crate::error::TransportError;
 use crate::id::StreamId;
@@ -42,6 +44,7 @@ impl Streams {
                 block.on_lost(esi, slot, view);
                 !view.closed && view.unsent == 0
             });
+            self.sending.queue.note_lost(block, slot);
             if is_stuck {
                 // Repair needs K, and more data may be long in coming.
                 self.flush(stream);
@@ -51,6 +54,33 @@ impl Streams {
         }
     }
 
+    /// Notes from now on which losses the code has not made up for.
+    pub(crate) fn keep_undecoded(&mut self) {
+        self.sending.queue.keep_undecoded();
+    }
+
+    /// What the code has made up for on the path of `slot`, if that is noted.
+    pub(crate) fn coding_feedback(&self, slot: usize) -> CodingFeedback {
+        CodingFeedback {
+            undecoded: self.sending.queue.undecoded(slot),
+            receive_window_nearly_full: self.is_peer_nearly_full(),
+        }
+    }
+
+    /// Whether what has left since the peer last told of reading fills seven eighths of its
+    /// window.
+    fn is_peer_nearly_full(&self) -> bool {
+        let Sending {
+            queue,
+            credit,
+            symbol_size,
+            ..
+        } = &self.sending;
+        let unsent = queue.unsent().saturating_mul(symbol_size.bytes() as u64);
+        let left = credit.used().saturating_sub(unsent);
+        credit.limit().saturating_sub(left) <= self.peer.max_data / 8
+    }
+
     fn on_symbol_acked(&mut self, id: StreamId, sbn: u64, esi: u32, slot: usize, was_lost: bool) {
         let Some(block) = self.send.get(&id).and_then(|stream| stream.slot(sbn)) else {
             return;
@@ -58,6 +88,7 @@ impl Streams {
         let arrival = self.sending.queue.with(block, |block, view| {
             block.on_acked(esi, slot, was_lost, view)
         });
+        self.sending.queue.note_acked(block);
         if arrival.fin {
             self.on_fin_known(id);
         }

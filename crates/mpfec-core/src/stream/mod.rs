@@ -95,7 +95,9 @@ impl Streams {
                 credit: SendCredit::default(),
                 codec: config.profile.codec,
                 symbol_size: FIRST_SYMBOL_SIZE,
-                max_symbols: u32::from(config.max_block_symbols).clamp(1, MAX_SOURCE_SYMBOLS),
+                max_symbols: u32::from(config.max_block_symbols)
+                    .min(config.profile.max_block_symbols())
+                    .clamp(1, MAX_SOURCE_SYMBOLS),
                 peer_max_symbols: 1,
                 buffer: config.send_buffer,
                 live_blocks: 0,
