@@ -75,7 +75,7 @@
 //!   of these a few sums of T bytes.
 //! - RaptorQ takes the cheaper of the two, which depends on the number of symbols and on the
 //!   CPU, and hardly on K: dense for up to 52 repair symbols made and 72 lost symbols with
-//!   AVX-512 and GFNI, 18 and 28 with AVX2 alone; 64 and 112, 22 and 42 from K = 2049 on,
+//!   AVX-512 and GFNI, 26 and 36 with AVX2 alone; 64 and 112, 34 and 58 from K = 2049 on,
 //!   where only the first 256 repair symbols are coded that way. To choose before the
 //!   first, the encoder has to know how many there will be:
 //!   [`expect_repair`](BlockEncoder::expect_repair).

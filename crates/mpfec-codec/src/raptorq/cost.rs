@@ -11,9 +11,9 @@ use crate::gf256::Kernel;
 /// How many repair symbols of a block of `source_symbols` are cheaper made one by one.
 pub(super) fn most_made(source_symbols: u32) -> u32 {
     let ways = if keeps_all(source_symbols) {
-        [52, 30, 18, 6]
+        [52, 44, 26, 21, 12]
     } else {
-        [64, 36, 22, 7]
+        [64, 50, 34, 25, 12]
     };
     most(ways)
 }
@@ -21,9 +21,9 @@ pub(super) fn most_made(source_symbols: u32) -> u32 {
 /// How many lost symbols are cheaper decoded one by one.
 pub(super) fn most_decoded(source_symbols: u32) -> u32 {
     let ways = if keeps_all(source_symbols) {
-        [72, 45, 28, 10]
+        [72, 57, 36, 26, 13]
     } else {
-        [112, 70, 42, 14]
+        [112, 100, 58, 44, 13]
     };
     most(ways)
 }
@@ -34,13 +34,15 @@ pub(super) fn keeps_all(source_symbols: u32) -> bool {
 }
 
 /// Of numbers of symbols, the one for the way in which products are computed: with AVX-512
-/// and GFNI, with AVX2 and GFNI, by looking up half bytes in vectors, or byte by byte.
-fn most([fast, medium, slow, portable]: [u32; 4]) -> u32 {
+/// and GFNI, with AVX2 and GFNI, by looking up half bytes in vectors of 32 bytes, of 16
+/// bytes, or byte by byte.
+fn most([gfni512, gfni256, avx2, short, portable]: [u32; 5]) -> u32 {
     match Kernel::best().name() {
-        "avx512+gfni" => fast,
-        "avx2+gfni" => medium,
+        "avx512+gfni" => gfni512,
+        "avx2+gfni" => gfni256,
+        "avx2" => avx2,
         "portable" => portable,
-        _ => slow,
+        _ => short,
     }
 }
 

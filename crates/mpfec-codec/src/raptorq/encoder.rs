@@ -55,7 +55,8 @@ impl RaptorQEncoder {
         }
         if let Repair::Dense { code, encoder } = &mut self.repair {
             encoder.expect(self.expected);
-            let altogether = self.expected.max(encoder.made() + 1);
+            let made = encoder.made() + u32::from(!encoder.is_ready(esi));
+            let altogether = self.expected.max(made);
             if altogether <= cost::most_made(self.block.len()) && esi < code.end() {
                 encoder.append(&**code, self.block.symbols(), size, esi, out);
                 return Ok(());
@@ -108,5 +109,30 @@ impl fmt::Debug for RaptorQEncoder {
             .field("block", &self.block)
             .field("repair", &repair)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_repair_symbols_as_are_cheaper_one_by_one_are_made_so() {
+        let size = SymbolSize::new(4).expect("a valid size");
+        let mut encoder = RaptorQEncoder::new(size);
+        for symbol in 0..100 {
+            let pushed = encoder.push_source(Bytes::from(vec![symbol; 4]));
+            assert_eq!(pushed, Ok(()));
+        }
+        encoder.close();
+        let most = cost::most_made(100);
+        encoder.expect_repair(most);
+        for (count, way) in [(most, "dense"), (most + 1, "intermediate")] {
+            for esi in 100..100 + count {
+                let esi = EncodingSymbolId::new(esi).expect("a valid ESI");
+                assert_eq!(encoder.encode(esi, &mut Vec::new()), Ok(()));
+            }
+            assert!(format!("{encoder:?}").contains(way), "{encoder:?}");
+        }
     }
 }
