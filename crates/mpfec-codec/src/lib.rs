@@ -89,8 +89,9 @@
 //! Symbols go in and out as [`Bytes`](bytes::Bytes). Going in, they are not copied: an
 //! encoder keeps its source symbols, a decoder what it received, at most until the block is
 //! complete. Going out, those of a block are slices of one buffer. Besides them coding takes,
-//! for a moment, what the block occupies once more, and with the dense way coefficients,
-//! up to K bytes for each repair symbol.
+//! for a moment, what the block occupies once more, and coefficients and schedules.
+//! Altogether these are at most 2.2 x K x T bytes, 300 more for each symbol, and 45 symbols
+//! (`tests/memory.rs` counts), also when every source symbol is lost.
 //!
 //! All of that is used again by the next block: after the first few, a block takes two
 //! allocations, the encoder or decoder itself and what it hands out, and a symbol none

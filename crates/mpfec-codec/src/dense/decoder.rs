@@ -198,7 +198,9 @@ impl<R: Rows + fmt::Debug + Send> Decoder<R> {
         work.unknowns.clear();
         work.unknowns.extend(work.received.iter_absent());
         work.system.start(absent as usize);
-        work.syndromes.reset(0, self.size.bytes());
+        // Room for all at once: growing would take three times as much for a moment.
+        work.syndromes.reset(absent as usize, self.size.bytes());
+        work.syndromes.resize(0);
         work.coefficients.clear();
         self.state = State::Solving {
             folded: 0,

@@ -39,7 +39,9 @@ impl System {
         self.pivots.clear();
         self.open = unknowns;
         self.rank = 0;
-        self.rows.reset(0, unknowns + unknowns + SPARE);
+        // Room for as many as it takes.
+        self.rows.reset(unknowns, unknowns + unknowns + SPARE);
+        self.rows.resize(0);
     }
 
     /// Adds an equation; false, and nothing changes, if it follows from those here.

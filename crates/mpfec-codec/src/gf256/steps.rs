@@ -59,6 +59,16 @@ impl Steps {
         });
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Bytes allocated.
     pub(crate) fn capacity(&self) -> usize {
         self.steps.capacity() * size_of::<Step>() + self.sources.capacity() * size_of::<u32>()

@@ -79,8 +79,9 @@ impl RaptorQDecoder {
         if !restore.is_solvable(code) {
             return false;
         }
+        restore.prepare(code, self.symbols.absent());
         let mut decoded = self.symbols.memory_for_absent();
-        restore.solve(code, size, self.symbols.absent(), &mut decoded);
+        restore.solve(size, &mut decoded);
         self.symbols.complete(decoded.freeze());
         self.attempts = Attempts::Failed(0);
         true

@@ -28,7 +28,10 @@ pub(super) struct Program {
     weights: Vec<u8>,
     free: usize,
     backward: Steps,
-    outputs: std::ops::Range<usize>,
+    /// What was asked for, some at a time, in the temporary rows.
+    outputs: Vec<Steps>,
+    /// Rows behind those of the intermediate symbols.
+    temporary: std::ops::Range<usize>,
     scratch: Scratch,
 }
 
@@ -61,7 +64,8 @@ impl Workspace {
 impl Program {
     /// Becomes the work that gives all intermediate symbols.
     pub(super) fn compile(&mut self, elimination: &Elimination) {
-        self.lay_out(elimination, 0);
+        self.lay_out(elimination);
+        self.outputs.iter_mut().for_each(Steps::clear);
         self.scratch.needed.clear();
         self.scratch
             .needed
@@ -72,15 +76,20 @@ impl Program {
     /// Becomes the work that gives the encoding symbols with these neighbours, and of the
     /// intermediate symbols only what that needs.
     pub(super) fn compile_outputs(&mut self, elimination: &Elimination, outputs: &Rows) {
-        self.lay_out(elimination, outputs.len());
+        self.lay_out(elimination);
         self.need_for(elimination, outputs.iter().flatten().copied());
         self.compile_backward(elimination);
-        for (target, columns) in self.outputs.clone().zip(outputs.iter()) {
+        let groups = outputs.len().div_ceil(self.temporary.len());
+        self.outputs
+            .resize_with(groups.max(self.outputs.len()), Steps::default);
+        self.outputs.iter_mut().for_each(Steps::clear);
+        for (at, columns) in outputs.iter().enumerate() {
+            let (group, row) = (at / self.temporary.len(), at % self.temporary.len());
             let places = &self.places;
             let rows = columns
                 .iter()
                 .map(|&column| u32::from(places[usize::from(column)]));
-            self.backward.push(target as u32, None, rows);
+            self.outputs[group].push((self.temporary.start + row) as u32, None, rows);
         }
     }
 
@@ -92,11 +101,6 @@ impl Program {
     /// Work rows of the intermediate symbols.
     pub(super) fn places(&self) -> &[u16] {
         &self.places
-    }
-
-    /// Work rows of what was asked for.
-    pub(super) fn outputs(&self) -> std::ops::Range<usize> {
-        self.outputs.clone()
     }
 
     /// The steps before the free symbols.
@@ -128,6 +132,7 @@ impl Program {
     pub(super) fn capacity(&self) -> usize {
         self.forward.capacity()
             + self.backward.capacity()
+            + self.outputs.iter().map(Steps::capacity).sum::<usize>()
             + self.weights.capacity()
             + 2 * self.places.capacity()
             + 4 * self.weighted_inputs.capacity()
@@ -159,15 +164,24 @@ impl Program {
         work.replay(&self.backward, &input);
     }
 
+    /// Computes what was asked for, in order, once the program has run.
+    pub(super) fn for_each_output(&self, workspace: &mut Workspace, mut each: impl FnMut(&[u8])) {
+        for steps in self.outputs.iter().filter(|steps| !steps.is_empty()) {
+            workspace.work.replay(steps, |_| &[]);
+            let rows = self.temporary.clone().take(steps.len());
+            rows.for_each(|row| each(workspace.work.row(row)));
+        }
+    }
+
     /// Gives each intermediate symbol a row, and computes up to the free ones.
-    fn lay_out(&mut self, elimination: &Elimination, outputs: usize) {
+    fn lay_out(&mut self, elimination: &Elimination) {
         let (peeling, residual) = (elimination.peeling(), elimination.residual());
         let solution = elimination.solution();
         let pivots = peeling.pivots().len();
         let (all, rank) = (pivots + peeling.inactive().len(), residual.rank());
         self.free = solution.free.len();
-        self.rows = all + rank.max(outputs);
-        self.outputs = all..all + outputs;
+        self.temporary = all..all + rank.max(LEAST_TEMPORARY);
+        self.rows = self.temporary.end;
         self.weighted_rows = pivots..pivots + rank;
         let inactive = &mut self.scratch.inactive;
         inactive.clear();
@@ -325,3 +339,6 @@ impl Program {
         }
     }
 }
+
+/// So many rows there are at least for what is not kept.
+const LEAST_TEMPORARY: usize = 16;

@@ -4,8 +4,6 @@
 use std::cell::Cell;
 use std::thread::LocalKey;
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use super::code::Code;
@@ -69,6 +67,7 @@ impl Restore {
             ..
         } = &mut *restore.storage;
         kept.clear();
+        kept.reserve_exact(symbols.size_hint().0);
         let isis = symbols.map(|(esi, symbol)| {
             kept.push(symbol);
             code.isi(esi)
@@ -97,43 +96,43 @@ impl Restore {
         self.storage.elimination.solve(code.parameters())
     }
 
-    /// Writes the source symbols of `size` bytes that are absent, one behind the other,
-    /// once they are solvable.
-    pub(super) fn solve(
-        &mut self,
-        code: &Code,
-        size: usize,
-        absent: impl Iterator<Item = u32>,
-        out: &mut [u8],
-    ) {
+    /// Finds out how the source symbols that are absent follow, once they do.
+    pub(super) fn prepare(&mut self, code: &Code, absent: impl Iterator<Item = u32>) {
         let Storage {
-            symbols,
             elimination,
             outputs,
             program,
-            workspace,
-            tails,
+            ..
         } = &mut *self.storage;
         outputs.clear();
         for position in absent {
             outputs.push_symbol(code.parameters(), position);
         }
         program.compile_outputs(elimination, outputs);
-        let inputs = Inputs::new(symbols, size, None, tails);
-        // The block is here already, and once more what is lost of it: altogether not much
-        // more than twice its size.
-        let rest = (symbols.len() * size).saturating_sub(out.len());
-        let most = rest.max(symbols.len() * size / 8);
-        for strip in strips(size, lines_within(program.rows(), most)) {
-            program.run(workspace, strip.len(), |index| inputs.get(index, &strip));
-            copy_out(&workspace.work, program.outputs(), out, size, &strip);
-        }
     }
-}
 
-/// Copies rows to where they are in symbols.
-fn copy_out(work: &Slab, rows: Range<usize>, out: &mut [u8], size: usize, strip: &Range<usize>) {
-    for (row, symbol) in rows.zip(out.chunks_exact_mut(size)) {
-        symbol[strip.clone()].copy_from_slice(work.row(row));
+    /// Writes them, of `size` bytes, one behind the other.
+    pub(super) fn solve(&mut self, size: usize, out: &mut [u8]) {
+        let Storage {
+            symbols,
+            elimination,
+            program,
+            workspace,
+            tails,
+            ..
+        } = &mut *self.storage;
+        let inputs = Inputs::new(symbols, size, None, tails);
+        // The block is here already, and `out`: altogether not much more than twice its size.
+        let block = symbols.len() * size;
+        let taken = out.len() + elimination.capacity() + program.capacity();
+        let left = (block + block / 5).saturating_sub(taken);
+        for strip in strips(size, lines_within(program.rows(), left)) {
+            program.run(workspace, strip.len(), |index| inputs.get(index, &strip));
+            let mut symbols = out.chunks_exact_mut(size);
+            program.for_each_output(workspace, |output| {
+                let symbol = symbols.next().expect("one for each absent symbol");
+                symbol[strip.clone()].copy_from_slice(output);
+            });
+        }
     }
 }

@@ -6,10 +6,12 @@ use bytes::Bytes;
 
 use crate::gf256::Slab;
 
-/// Lines of a strip so that `rows` rows have at most `most` bytes and fit into the cache,
-/// if that is not too little.
+/// Lines of a strip so that `rows` rows fit into the cache, if that is not too little, and
+/// have at most `most` bytes, if that is possible.
 pub(super) fn lines_within(rows: usize, most: usize) -> usize {
-    (CACHE.min(most) / LINE / rows.max(1)).clamp(LEAST_LINES, MOST_LINES)
+    let line = LINE * rows.max(1);
+    let in_cache = (CACHE / line).max(LEAST_LINES);
+    in_cache.min(most / line).clamp(1, MOST_LINES)
 }
 
 /// The ranges of bytes, of up to `most` whole lines of 64 bytes, that the symbols of `size`
