@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::id::{Dir, Side, StreamId};
-use crate::wire::frame::{Ack, AckFacts, Frame, Frames, SymbolHeader};
+use crate::wire::frame::{Ack, AckFacts, Frame, Frames, SymbolCode, SymbolHeader};
 use crate::wire::header::{self, LongHeader, Marks, Protected, ShortHeader};
 use crate::wire::{ConnectionId, TAG_LEN, TransportParameters, packet_number};
 
@@ -214,7 +214,7 @@ pub fn write_symbol_packet(packet_number: u64, symbol: &[u8], out: &mut Vec<u8>)
         esi: (packet_number % 64) as u32,
         block_length: None,
         fin: false,
-        linear: false,
+        code: SymbolCode::RaptorQ,
         payload_len: symbol.len(),
         with_length: false,
     };

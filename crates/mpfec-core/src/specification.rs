@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::crypto::Keys;
 use crate::id::{Dir, Side, StreamId};
-use crate::wire::frame::{Ack, AckFacts, SymbolHeader};
+use crate::wire::frame::{Ack, AckFacts, SymbolCode, SymbolHeader};
 use crate::wire::header::{LongHeader, LongType, ShortHeader};
 use crate::wire::{ConnectionId, IssuedId, ResetToken, TransportParameters};
 
@@ -56,7 +56,7 @@ fn a_data_packet_is_as_specified() {
         esi: 1,
         block_length: Some(text.len() as u32),
         fin: true,
-        linear: false,
+        code: SymbolCode::RaptorQ,
         payload_len: text.len() - size,
         with_length: true,
     };

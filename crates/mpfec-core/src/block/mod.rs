@@ -13,3 +13,7 @@ pub(crate) use self::sender::{BlockSender, Origin};
 
 /// Most source symbols in a block (K), on either side.
 pub(crate) const MAX_SOURCE_SYMBOLS: u32 = 1024;
+/// Most source symbols in a block that is pipeline-coded or has combinations with coefficients,
+/// on either side.
+pub(crate) const MAX_GROUP_SYMBOLS: u32 = mpfec_codec::batch::MAX_BATCH;
+const _: () = assert!(MAX_GROUP_SYMBOLS as usize == mpfec_codec::pipeline::MAX_GROUP);

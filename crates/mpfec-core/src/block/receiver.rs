@@ -1,11 +1,15 @@
 //! One block as it arrives: its source bytes, and repair symbols as long as some are missing.
 
+mod group;
+
 use bytes::{Bytes, BytesMut};
+use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{CodecKind, EncodingSymbolId, Progress, SourceSymbols, SymbolSize};
 
-use super::MAX_SOURCE_SYMBOLS;
+use self::group::Group;
 use super::bitmap::Bitmap;
 use super::sender::MAX_CUTS;
+use super::{MAX_GROUP_SYMBOLS, MAX_SOURCE_SYMBOLS};
 use crate::error::TransportError;
 
 /// Puts a block together again.
@@ -45,6 +49,8 @@ pub(crate) struct BlockReceiver {
     failures: u32,
     /// Times that the peer cut it anew.
     cuts: u8,
+    /// Its packets, if the peer codes them as a pipeline: `data` then has what is decoded.
+    group: Option<Box<Group>>,
 }
 
 /// What a symbol did for its block.
@@ -62,7 +68,13 @@ pub(crate) enum Insertion {
 
 impl BlockReceiver {
     /// An empty block of symbols of `size` bytes that starts at `offset`, before `bound`.
-    pub(crate) fn new(offset: u64, size: SymbolSize, bound: u64) -> Self {
+    /// `pipeline`: how the peer codes its packets, if it does.
+    pub(crate) fn new(
+        offset: u64,
+        size: SymbolSize,
+        bound: u64,
+        pipeline: Option<PipelineCode>,
+    ) -> Self {
         Self {
             offset,
             size,
@@ -80,6 +92,7 @@ impl BlockReceiver {
             code: CodecKind::RaptorQ,
             failures: 0,
             cuts: 0,
+            group: pipeline.map(|code| Box::new(Group::new(code))),
         }
     }
 
@@ -140,7 +153,7 @@ impl BlockReceiver {
             None => {}
         }
         let length = u32::try_from(length).map_err(|_| too_many())?;
-        let count = source_symbols(length, self.size)?;
+        let count = source_symbols(length, self.size, self.most())?;
         if self.reach > length as usize || self.offset + u64::from(length) > self.bound {
             return Err(TransportError::protocol_violation(
                 "symbols beyond the end of their block",
@@ -162,12 +175,15 @@ impl BlockReceiver {
             ));
         }
         let end = self.contiguous_bytes();
-        if end / size.bytes() > MAX_SOURCE_SYMBOLS as usize {
+        if end / size.bytes() > self.most() as usize {
             return Err(too_many());
         }
         self.size = size;
         if let Some(length) = self.length {
-            self.source_symbols = Some(source_symbols(length, size)?);
+            self.source_symbols = Some(source_symbols(length, size, self.most())?);
+        }
+        if let Some(group) = &mut self.group {
+            group.cut(end, size);
         }
         self.data.truncate(end.saturating_sub(self.taken));
         self.reach = end;
@@ -208,6 +224,9 @@ impl BlockReceiver {
     }
 
     fn insert_source(&mut self, esi: u32, payload: &[u8]) -> Result<bool, TransportError> {
+        if esi >= self.most() {
+            return Err(too_many());
+        }
         let start = esi as usize * self.size.bytes();
         let end = start + payload.len();
         if end > self.reach {
@@ -222,6 +241,10 @@ impl BlockReceiver {
         self.count += 1;
         if esi == self.contiguous {
             self.contiguous = self.received.first_missing_from(esi + 1);
+        }
+        if self.group.is_some() {
+            self.insert_coded(start, payload);
+            return Ok(true);
         }
         // Of a block that was cut anew, part of a symbol may have been taken out before.
         let known = self.taken.saturating_sub(start).min(payload.len());
@@ -238,6 +261,35 @@ impl BlockReceiver {
             self.data.extend_from_slice(payload);
         }
         Ok(true)
+    }
+
+    /// Keeps a coded packet, and decodes what follows those decoded.
+    fn insert_coded(&mut self, start: usize, payload: &[u8]) {
+        if let Some(group) = &mut self.group {
+            group.insert(start, payload);
+        }
+        self.decode_in_order();
+    }
+
+    /// Decodes packets that follow those decoded, for the reader.
+    fn decode_in_order(&mut self) {
+        let end = self.contiguous_bytes();
+        let here = self.taken + self.data.len();
+        self.reserve(end);
+        if let Some(group) = &mut self.group {
+            let decoded = group.decode(end, self.size);
+            self.data
+                .extend_from_slice(decoded.get(here..).unwrap_or_default());
+        }
+    }
+
+    /// Most source symbols that it may have.
+    fn most(&self) -> u32 {
+        if self.group.is_some() || self.code == CodecKind::Batch {
+            MAX_GROUP_SYMBOLS
+        } else {
+            MAX_SOURCE_SYMBOLS
+        }
     }
 
     /// Room for bytes up to `end`: for the whole block if its length is known, as flow control
@@ -259,6 +311,11 @@ impl BlockReceiver {
         code: CodecKind,
         payload: &[u8],
     ) -> Result<bool, TransportError> {
+        if self.group.is_some() && code != CodecKind::Linear {
+            return Err(TransportError::protocol_violation(
+                "redundant packet of another code than its group's",
+            ));
+        }
         if self.repair.is_empty() {
             self.code = code;
         } else if self.code != code {
@@ -288,11 +345,17 @@ impl BlockReceiver {
         let Some(source_symbols) = SourceSymbols::new(count) else {
             return Ok(Insertion::Useful);
         };
-        let rest = std::mem::take(&mut self.data).freeze();
-        let recovered = self.decode(source_symbols, &rest);
-        self.data = rest
-            .try_into_mut()
-            .unwrap_or_else(|rest| BytesMut::from(&rest[..]));
+        let recovered = match &self.group {
+            Some(group) => self.decode(source_symbols, &group.coded(self.size)),
+            None => {
+                let rest = std::mem::take(&mut self.data).freeze();
+                let recovered = self.decode(source_symbols, &rest);
+                self.data = rest
+                    .try_into_mut()
+                    .unwrap_or_else(|rest| BytesMut::from(&rest[..]));
+                recovered
+            }
+        };
         let Some(recovered) = recovered else {
             self.failures += 1;
             if self.failures > MAX_FAILURES {
@@ -302,9 +365,15 @@ impl BlockReceiver {
             }
             return Ok(Insertion::Undecodable(self.failures));
         };
-        self.fill(&recovered);
         self.contiguous = count;
         self.count = count;
+        if let Some(group) = &mut self.group {
+            let length = self.length.map_or(0, |length| length as usize);
+            group.fill(&recovered, length, self.size);
+            self.decode_in_order();
+        } else {
+            self.fill(&recovered);
+        }
         self.forget_repair();
         Ok(Insertion::Decoded)
     }
@@ -376,16 +445,16 @@ impl BlockReceiver {
         }
         .freeze();
         self.taken += ready;
-        if !is_complete {
+        if !is_complete && self.group.is_none() {
             self.handed.push(chunk.clone());
         }
         Some(chunk)
     }
 }
 
-fn source_symbols(length: u32, size: SymbolSize) -> Result<u32, TransportError> {
+fn source_symbols(length: u32, size: SymbolSize, most: u32) -> Result<u32, TransportError> {
     let count = length.div_ceil(u32::from(size.value()));
-    if count > MAX_SOURCE_SYMBOLS {
+    if count > most {
         Err(too_many())
     } else {
         Ok(count)

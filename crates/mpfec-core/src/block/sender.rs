@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use bytes::Bytes;
+use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{BlockEncoder, CodecKind, SymbolSize};
 use mpfec_sched::BlockView;
 
@@ -22,6 +23,8 @@ pub(crate) struct Origin {
     /// T.
     pub(crate) symbol_size: SymbolSize,
     pub(crate) codec: CodecKind,
+    /// Source symbols at most, of a code with small groups.
+    pub(crate) group: Option<u32>,
 }
 
 /// Source bytes and symbols of one block. What schedulers need to know of it is in its
@@ -33,8 +36,11 @@ pub(crate) struct BlockSender {
     fates: Vec<Fate>,
     /// First source symbol that never left.
     next_source: u32,
-    /// Repair symbols made so far.
+    /// Repair symbols made so far, and combinations that left in place of source symbols.
     repairs: u32,
+    combined: u32,
+    /// Coefficients that left in symbols, in bytes.
+    coefficients: u64,
     /// Distinct symbols that arrived, and how many of them are source symbols.
     held: u32,
     source_held: u32,
@@ -43,6 +49,8 @@ pub(crate) struct BlockSender {
     /// Without a code: source symbols to send again; some may have arrived late.
     lost: VecDeque<u32>,
     encoder: Option<Box<dyn BlockEncoder>>,
+    /// How packets are coded before they leave, if they are.
+    pipeline: Option<PipelineCode>,
     fin: Option<Fin>,
     /// How often it was cut anew after symbols had left; what becomes of those no longer matters.
     cuts: u8,
@@ -71,6 +79,8 @@ enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Unsent,
+    /// A combination left in its place.
+    Combined,
     /// Its latest copy is on the way on the path of this slot.
     InFlight(u8),
     Lost,
@@ -93,6 +103,8 @@ pub(crate) struct Sent {
     pub(crate) source_bytes: u64,
     /// Repair symbols.
     pub(crate) repairs: u32,
+    /// Bytes of coefficients.
+    pub(crate) coefficients: u64,
 }
 
 impl Sent {
@@ -101,23 +113,28 @@ impl Sent {
         Self {
             source_bytes: self.source_bytes - before.source_bytes,
             repairs: self.repairs - before.repairs,
+            coefficients: self.coefficients - before.coefficients,
         }
     }
 }
 
 impl BlockSender {
-    pub(crate) fn new(origin: Origin) -> Self {
+    /// An empty block. `pipeline`: how its packets are coded before they leave, if they are.
+    pub(crate) fn new(origin: Origin, pipeline: Option<PipelineCode>) -> Self {
         Self {
             origin,
             source: Source::Open(Vec::new()),
             fates: Vec::new(),
             next_source: 0,
             repairs: 0,
+            combined: 0,
+            coefficients: 0,
             held: 0,
             source_held: 0,
             extra: 0,
             lost: VecDeque::new(),
             encoder: None,
+            pipeline,
             fin: None,
             cuts: 0,
             left_before: 0,
@@ -139,6 +156,7 @@ impl BlockSender {
         Sent {
             source_bytes: self.left().max(self.left_before) as u64,
             repairs: self.repairs,
+            coefficients: self.coefficients,
         }
     }
 
@@ -188,6 +206,10 @@ impl BlockSender {
         if let Source::Open(bytes) = &mut self.source {
             self.source = Source::Closed(std::mem::take(bytes).into());
             view.closed = true;
+            if self.origin.codec.is_batch() {
+                // Every combination is one of the whole batch.
+                view.unsent = view.source_symbols;
+            }
         }
         self.is_complete(view)
     }
@@ -197,7 +219,7 @@ impl BlockSender {
     pub(crate) fn set_fin(&mut self, view: &mut BlockView) -> bool {
         self.fin = Some(Fin {
             source_from: self.next_source,
-            repair_from: self.repairs,
+            repair_from: self.repairs + self.combined,
         });
         view.unsent > 0
     }
@@ -221,7 +243,7 @@ impl BlockSender {
             source_from: 0,
             repair_from: 0,
         });
-        (self.next_source, self.repairs) = (0, 0);
+        (self.next_source, self.repairs, self.combined) = (0, 0, 0);
         (self.held, self.source_held, self.extra) = (0, 0, 0);
         (view.source_symbols, view.unsent, view.held) = (0, 0, 0);
         view.in_flight = Default::default();
@@ -232,7 +254,9 @@ impl BlockSender {
         let new = count.saturating_sub(view.source_symbols);
         self.fates.resize(count as usize, Fate::Unsent);
         view.source_symbols += new;
-        view.unsent += new;
+        if view.closed || !self.origin.codec.is_batch() {
+            view.unsent += new;
+        }
     }
 
     /// The symbol that a token names, unless the block was cut anew since it left.

@@ -12,6 +12,8 @@ use super::handshake::{HandshakeSpaces, Opening};
 use super::state::State;
 use super::view::PathViews;
 use super::{ClosingSend, Connection, Scratch, Totals};
+use mpfec_codec::CodecKind;
+
 use crate::address::FourTuple;
 use crate::config::TransportConfig;
 use crate::error::TransportError;
@@ -19,7 +21,7 @@ use crate::id::Side;
 use crate::path::{LocalCid, PathReason, PathSet, RemoteCid, Validation};
 use crate::rng::Rng;
 use crate::stream::{MAX_PENDING_BLOCKS, StreamLimits, Streams};
-use crate::wire::{IssuedId, TransportParameters};
+use crate::wire::{IssuedId, TransportParameters, varint};
 
 impl Connection {
     /// Starts the handshake. `issued` are our connection IDs for the first paths, which the
@@ -73,6 +75,9 @@ impl Connection {
             peer_known: false,
             config,
         };
+        if let Some(seed) = pipeline_seed(&connection.config, issued) {
+            connection.streams.set_pipeline_seed(seed);
+        }
         if let Err(error) = connection.handshake.pump() {
             connection.fail(now, error);
         }
@@ -180,6 +185,7 @@ impl Connection {
             streams_uni: peer.initial_max_streams_uni,
             max_block_symbols: peer.max_block_symbols,
             max_pending_blocks: peer.max_pending_blocks,
+            pipeline_seed: peer.pipeline_seed,
         });
         for (path, issued) in (0..).zip(&peer.path_connection_ids) {
             self.add_remote(RemoteCid {
@@ -224,9 +230,26 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         max_datagram_frame_size: config.datagram_buffer.min(1 << 16) as u64,
         max_block_symbols: MAX_BLOCK_SYMBOLS,
         max_pending_blocks: MAX_PENDING_BLOCKS,
+        pipeline_seed: pipeline_seed(config, issued),
         path_connection_ids: issued.to_vec(),
         ..TransportParameters::default()
     }
+}
+
+/// What the coefficients of our packets follow from, if they are pipeline-coded. It is no
+/// secret, and another one for each connection: part of the first connection ID.
+fn pipeline_seed(config: &TransportConfig, issued: &[IssuedId]) -> Option<u64> {
+    if config.profile.codec != CodecKind::Pipeline {
+        return None;
+    }
+    let cid = issued
+        .first()
+        .map_or(&[][..], |issued| issued.cid.as_slice());
+    let seed = cid
+        .iter()
+        .take(8)
+        .fold(0, |seed, byte| seed << 8 | u64::from(*byte));
+    Some(seed & varint::MAX)
 }
 
 #[cfg(test)]

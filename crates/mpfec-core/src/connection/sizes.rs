@@ -1,5 +1,7 @@
 //! How large symbols and messages may be, so that they fit into packets.
 
+use mpfec_codec::batch::MAX_BATCH;
+
 use super::Connection;
 use crate::path::MIN_MTU;
 use crate::wire::TAG_LEN;
@@ -36,7 +38,12 @@ impl Connection {
 
     /// What a full packet holds besides a symbol.
     fn symbol_overhead(&self) -> u16 {
-        HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size()
+        let coefficients = if self.config.profile.codec.is_batch() {
+            MAX_BATCH as u16
+        } else {
+            0
+        };
+        HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size() + coefficients
     }
 
     /// The largest message that fits into a packet now, if the peer takes any.

@@ -93,6 +93,8 @@ pub struct StreamStats {
     pub sent_source_symbols: u64,
     /// Repair symbols that left.
     pub sent_repair_symbols: u64,
+    /// Coefficients of combinations that left, in bytes: what a code costs in headers.
+    pub sent_coefficient_bytes: u64,
     /// Source symbols that left once more.
     pub resent_symbols: u64,
     /// Symbols that arrived.

@@ -21,9 +21,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use mpfec_codec::SymbolSize;
+use mpfec_codec::pipeline::PipelineCode;
+use mpfec_codec::{CodecKind, SymbolSize};
 
-use crate::block::{MAX_SOURCE_SYMBOLS, SendQueue};
+use crate::block::{MAX_GROUP_SYMBOLS, MAX_SOURCE_SYMBOLS, SendQueue};
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side, StreamId};
 
@@ -82,6 +83,8 @@ pub(crate) struct StreamLimits {
     pub(crate) max_block_symbols: u16,
     /// Incomplete blocks over all streams.
     pub(crate) max_pending_blocks: u32,
+    /// What the coefficients follow from if it codes packets as a pipeline.
+    pub(crate) pipeline_seed: Option<u64>,
 }
 
 impl Streams {
@@ -94,6 +97,9 @@ impl Streams {
                 queue: SendQueue::default(),
                 credit: SendCredit::default(),
                 codec: config.profile.codec,
+                pipeline: None,
+                group: config.profile.codec.max_group(),
+                coded_slots: u8::MAX,
                 symbol_size: FIRST_SYMBOL_SIZE,
                 max_symbols: u32::from(config.max_block_symbols)
                     .min(config.profile.max_block_symbols())
@@ -106,6 +112,7 @@ impl Streams {
             receiving: recv::Shared {
                 credit: ReceiveCredit::new(config.connection_window),
                 pending_blocks: 0,
+                pipeline: None,
             },
             local: ByDir::default(),
             remote: ByDir {
@@ -127,12 +134,37 @@ impl Streams {
     pub(crate) fn set_peer_limits(&mut self, limits: &StreamLimits) {
         self.peer = *limits;
         self.sending.credit.raise(limits.max_data);
-        let max_symbols = u32::from(limits.max_block_symbols).clamp(1, MAX_SOURCE_SYMBOLS);
+        let most = match self.sending.codec.max_group() {
+            Some(_) => MAX_GROUP_SYMBOLS,
+            None => MAX_SOURCE_SYMBOLS,
+        };
+        let max_symbols = u32::from(limits.max_block_symbols).clamp(1, most);
+        self.receiving.pipeline = limits.pipeline_seed.map(PipelineCode::new);
         self.sending.max_symbols = self.sending.max_symbols.min(max_symbols);
         self.sending.peer_max_symbols = max_symbols;
         self.sending.max_blocks = limits.max_pending_blocks.max(1) as usize;
         self.raise_streams(Dir::Bi, limits.streams_bidi);
         self.raise_streams(Dir::Uni, limits.streams_uni);
+    }
+
+    /// Packets are coded as a pipeline before they leave, with the coefficients of `seed`, which
+    /// the peer is told.
+    pub(crate) fn set_pipeline_seed(&mut self, seed: u64) {
+        self.sending.pipeline = Some(PipelineCode::new(seed));
+    }
+
+    /// Which paths carry combinations where a batch is coded on some only: a bit for each slot.
+    pub(crate) fn set_coded_slots(&mut self, slots: u8) {
+        if self.sending.codec == CodecKind::BatchMixed {
+            self.sending.coded_slots = slots;
+        }
+    }
+
+    /// Source symbols of blocks that begin from now on at most, of a code with small groups.
+    pub(crate) fn set_group_size(&mut self, symbols: u32) {
+        if let Some(most) = self.sending.codec.max_group() {
+            self.sending.group = Some(symbols.clamp(1, most));
+        }
     }
 
     /// Bytes in a symbol from now on (T), from 1 to 9000: for new blocks, and for those of

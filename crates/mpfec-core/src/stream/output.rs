@@ -74,8 +74,9 @@ impl Streams {
         slot: usize,
         writer: &mut FrameWriter<'_>,
     ) -> Option<()> {
+        let is_coded = self.is_coded(slot);
         self.send_from(block, writer, |block, view, writer| {
-            block.write(now, kind, slot, writer, view)
+            block.write(now, kind, slot, is_coded, writer, view)
         })
     }
 
@@ -92,9 +93,18 @@ impl Streams {
             let block = queue.slot_at(*index).map(|slot| queue.get(slot));
             block.is_some_and(|(block, view)| view.source_symbols > 0 && block.is_wanting(view))
         })?;
+        let is_coded = self.is_coded(slot);
         self.send_from(wanting, writer, |block, view, writer| {
-            block.write_probe(now, slot, writer, view)
+            block.write_probe(now, slot, is_coded, writer, view)
         })
+    }
+
+    /// Whether the path of `slot` carries combinations where a batch is coded.
+    fn is_coded(&self, slot: usize) -> bool {
+        u32::try_from(slot)
+            .ok()
+            .and_then(|slot| self.sending.coded_slots.checked_shr(slot))
+            .is_some_and(|bits| bits & 1 != 0)
     }
 
     fn send_from(
@@ -138,6 +148,7 @@ impl Streams {
         self.stats.sent_source_symbols += u64::from(unsent);
         self.stats.sent_stream_bytes += sent.source_bytes;
         self.stats.sent_repair_symbols += u64::from(sent.repairs);
+        self.stats.sent_coefficient_bytes += sent.coefficients;
         self.stats.resent_symbols += u64::from(unsent == 0 && sent.repairs == 0);
         Some(())
     }

@@ -6,6 +6,7 @@ mod reassembly;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use mpfec_codec::pipeline::PipelineCode;
 
 use super::event::ReadError;
 use super::flow::ReceiveCredit;
@@ -19,6 +20,8 @@ pub(super) struct Shared {
     pub(super) credit: ReceiveCredit,
     /// Blocks of which something is here and that are not yet in the reader's queue.
     pub(super) pending_blocks: usize,
+    /// How the peer codes its packets before they leave, if it does.
+    pub(super) pipeline: Option<PipelineCode>,
 }
 
 /// One stream that the peer writes.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{CodecKind, SymbolSize};
 
 use super::event::WriteError;
@@ -15,6 +16,12 @@ pub(super) struct Shared {
     pub(super) queue: SendQueue,
     pub(super) credit: SendCredit,
     pub(super) codec: CodecKind,
+    /// How packets are coded before they leave, if they are.
+    pub(super) pipeline: Option<PipelineCode>,
+    /// Source symbols of the next block at most, of a code with small groups.
+    pub(super) group: Option<u32>,
+    /// Slots of paths that carry combinations where a batch is coded: one bit each.
+    pub(super) coded_slots: u8,
     /// T of new blocks.
     pub(super) symbol_size: SymbolSize,
     /// Source symbols in a block at most, as configured and as the peer allows.
@@ -133,7 +140,11 @@ impl SendStream {
             let Some(slot) = self.open_block(id, shared) else {
                 break;
             };
-            let max_symbols = shared.max_symbols_of(shared.queue.get(slot).0.origin().symbol_size);
+            let origin = shared.queue.get(slot).0.origin();
+            let max_symbols = shared.max_symbols_of(origin.symbol_size);
+            let max_symbols = origin
+                .group
+                .map_or(max_symbols, |group| group.min(max_symbols));
             let (bytes, is_full) = shared.queue.with(slot, |block, view| {
                 let bytes = block.append(&data[taken..], max_symbols, view);
                 (bytes, block.is_full(max_symbols))
@@ -156,13 +167,15 @@ impl SendStream {
         if shared.live_blocks >= shared.max_blocks {
             return None;
         }
-        let block = BlockSender::new(Origin {
+        let origin = Origin {
             stream: id,
             sbn: self.next_sbn(),
             offset: self.credit.used(),
             symbol_size: shared.symbol_size,
             codec: shared.codec,
-        });
+            group: shared.group,
+        };
+        let block = BlockSender::new(origin, shared.pipeline.clone());
         if let Some(Some(before)) = self.blocks.back() {
             shared.queue.with(*before, |_, view| view.last = false);
         }

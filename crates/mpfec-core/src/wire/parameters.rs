@@ -48,6 +48,8 @@ pub(crate) struct TransportParameters {
     pub(crate) max_block_symbols: u16,
     /// Blocks that may be incomplete at this end at once, from 1 to 65 536.
     pub(crate) max_pending_blocks: u32,
+    /// Blocks of this end are pipeline-coded with the coefficients of this seed, below 2^62.
+    pub(crate) pipeline_seed: Option<u64>,
 }
 
 impl Default for TransportParameters {
@@ -70,6 +72,7 @@ impl Default for TransportParameters {
             path_connection_ids: Vec::new(),
             max_block_symbols: 64,
             max_pending_blocks: 64,
+            pipeline_seed: None,
         }
     }
 }
@@ -120,7 +123,8 @@ impl TransportParameters {
             (MAX_BLOCK_SYMBOLS, u64::from(self.max_block_symbols)),
             (MAX_PENDING_BLOCKS, u64::from(self.max_pending_blocks)),
         ];
-        for (id, number) in numbers {
+        let seed = self.pipeline_seed.map(|seed| (PIPELINE_SEED, seed));
+        for (id, number) in numbers.into_iter().chain(seed) {
             varint::encode(id, out);
             varint::encode(varint::size(number) as u64, out);
             varint::encode(number, out);
@@ -199,6 +203,7 @@ impl TransportParameters {
             MAX_PATH_ID => self.max_path_id = number(0, u64::from(u32::MAX))? as u32,
             PATH_CONNECTION_IDS => self.path_connection_ids = read_issued_ids(value)?,
             MAX_BLOCK_SYMBOLS => self.max_block_symbols = number(1, 1024)? as u16,
+            PIPELINE_SEED => self.pipeline_seed = Some(number(0, varint::MAX)?),
             MAX_PENDING_BLOCKS => self.max_pending_blocks = number(1, 65_536)? as u32,
             _ => {}
         }
@@ -217,7 +222,7 @@ impl Seen {
     fn note(&mut self, id: u64) -> Result<(), Malformed> {
         let bit = match id {
             0..=0x20 => 1 << id,
-            MAX_PATH_ID..=MAX_PENDING_BLOCKS => 1 << (0x21 + id - MAX_PATH_ID),
+            MAX_PATH_ID..=PIPELINE_SEED => 1 << (0x21 + id - MAX_PATH_ID),
             // To remember all others would let the peer fill memory.
             _ => return Ok(()),
         };
@@ -294,6 +299,7 @@ const MAX_PATH_ID: u64 = 0x4d01;
 const PATH_CONNECTION_IDS: u64 = 0x4d02;
 const MAX_BLOCK_SYMBOLS: u64 = 0x4d03;
 const MAX_PENDING_BLOCKS: u64 = 0x4d04;
+const PIPELINE_SEED: u64 = 0x4d05;
 const SERVER_ONLY: [u64; 4] = [
     ORIGINAL_DESTINATION_CONNECTION_ID,
     STATELESS_RESET_TOKEN,

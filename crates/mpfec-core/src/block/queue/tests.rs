@@ -6,13 +6,15 @@ use crate::block::Origin;
 use crate::id::{Dir, Side, StreamId};
 
 fn block(stream: u64, sbn: u64) -> BlockSender {
-    BlockSender::new(Origin {
+    let origin = Origin {
         stream: StreamId::new(Side::Client, Dir::Uni, stream),
         sbn,
         offset: 0,
         symbol_size: SymbolSize::new(10).unwrap(),
         codec: CodecKind::RaptorQ,
-    })
+        group: None,
+    };
+    BlockSender::new(origin, None)
 }
 
 fn names(queue: &SendQueue) -> Vec<(u64, u64)> {

@@ -33,7 +33,7 @@ fn repair(encoder: &mut dyn BlockEncoder, value: u32) -> Bytes {
 }
 
 fn receiver() -> BlockReceiver {
-    BlockReceiver::new(0, SymbolSize::new(T as u32).unwrap(), u64::MAX)
+    BlockReceiver::new(0, SymbolSize::new(T as u32).unwrap(), u64::MAX, None)
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_block_decodes_from_repair_symbols_alone() {
 #[test]
 fn symbols_that_contradict_what_is_known_of_the_block_are_errors() {
     let block = bytes(50);
-    let mut receiver = BlockReceiver::new(100, SymbolSize::new(T as u32).unwrap(), 150);
+    let mut receiver = BlockReceiver::new(100, SymbolSize::new(T as u32).unwrap(), 150, None);
     receiver
         .insert(esi(3), CodecKind::RaptorQ, &symbol(&block, 3))
         .unwrap();

@@ -2,25 +2,36 @@
 
 use std::time::Instant;
 
+use bytes::Bytes;
+use mpfec_codec::batch::BatchEncoder;
 use mpfec_codec::{BlockEncoder, CodecKind, EncodingSymbolId};
 use mpfec_sched::{BlockView, SymbolKind};
 
 use super::{BlockSender, ESI_BITS, Fate, Origin, Source, leave};
 use crate::component::FrameWriter;
 use crate::recovery::Token;
-use crate::wire::frame::{PADDING, SymbolHeader};
+use crate::wire::frame::{PADDING, SymbolCode, SymbolHeader};
 
 impl BlockSender {
     /// Appends the next symbol of a kind. `None` if there is none or it does not fit.
+    /// `is_coded`: of a batch, the path carries combinations in place of source symbols.
     pub(crate) fn write(
         &mut self,
         now: Instant,
         kind: SymbolKind,
         slot: usize,
+        is_coded: bool,
         writer: &mut FrameWriter<'_>,
         view: &mut BlockView,
     ) -> Option<()> {
         match kind {
+            SymbolKind::Source if is_coded && self.has_combinations(view) => {
+                self.write_combination(writer, view)?;
+                self.fates[self.next_source as usize] = Fate::Combined;
+                self.combined += 1;
+                self.next_source += 1;
+                view.unsent -= 1;
+            }
             SymbolKind::Source => self.write_source(slot, writer, view)?,
             SymbolKind::Repair => self.write_repair(slot, writer, view)?,
         }
@@ -34,14 +45,15 @@ impl BlockSender {
         &mut self,
         now: Instant,
         slot: usize,
+        is_coded: bool,
         writer: &mut FrameWriter<'_>,
         view: &mut BlockView,
     ) -> Option<()> {
         if view.unsent > 0 {
-            return self.write(now, SymbolKind::Source, slot, writer, view);
+            return self.write(now, SymbolKind::Source, slot, is_coded, writer, view);
         }
         if self
-            .write(now, SymbolKind::Repair, slot, writer, view)
+            .write(now, SymbolKind::Repair, slot, is_coded, writer, view)
             .is_some()
         {
             return Some(());
@@ -111,12 +123,33 @@ impl BlockSender {
         if !view.closed {
             return None;
         }
-        let esi = EncodingSymbolId::new(view.source_symbols + self.repairs)?;
+        self.write_combination(writer, view)?;
+        self.repairs += 1;
+        Some(())
+    }
+
+    /// Whether combinations leave in place of source symbols. A single symbol needs none.
+    fn has_combinations(&self, view: &BlockView) -> bool {
+        self.origin.codec.is_batch() && view.unsent > 0 && !self.is_repeated(view)
+    }
+
+    /// A symbol of the code of a closed block that was never sent before.
+    fn write_combination(&mut self, writer: &mut FrameWriter<'_>, view: &BlockView) -> Option<()> {
+        let esi = EncodingSymbolId::new(view.source_symbols + self.repairs + self.combined)?;
         let size = self.origin.symbol_size.bytes();
         let codec = self.origin.codec.for_block(view.source_symbols);
+        let coefficients = if codec.is_batch() {
+            view.source_symbols as usize
+        } else {
+            0
+        };
         let header = SymbolHeader {
-            linear: codec == CodecKind::Linear,
-            ..self.header(esi.value(), size)
+            code: match codec {
+                CodecKind::Linear => SymbolCode::Linear,
+                codec if codec.is_batch() => SymbolCode::Batch,
+                _ => SymbolCode::RaptorQ,
+            },
+            ..self.header(esi.value(), coefficients + size)
         };
         if !header.fits(writer.room()) {
             return None;
@@ -134,7 +167,7 @@ impl BlockSender {
             return None;
         }
         writer.wrote(Some(self.token(esi.value())));
-        self.repairs += 1;
+        self.coefficients += coefficients as u64;
         Some(())
     }
 
@@ -156,7 +189,13 @@ impl BlockSender {
     fn write_copy(&self, esi: u32, writer: &mut FrameWriter<'_>) -> Option<()> {
         let payload = self.symbol(esi);
         self.header(esi, payload.len()).write(writer)?;
-        writer.buf().extend_from_slice(payload);
+        match &self.pipeline {
+            Some(code) => {
+                let size = self.origin.symbol_size;
+                code.code(self.source.as_slice(), size, esi as usize, writer.buf());
+            }
+            None => writer.buf().extend_from_slice(payload),
+        }
         writer.wrote(Some(self.token(esi)));
         Some(())
     }
@@ -187,7 +226,7 @@ impl BlockSender {
                 Source::Closed(bytes) => Some(bytes.len() as u32),
             },
             fin: self.fin.is_some(),
-            linear: false,
+            code: SymbolCode::RaptorQ,
             payload_len,
             with_length: true,
         }
@@ -206,7 +245,22 @@ impl BlockSender {
             return None;
         };
         let size = self.origin.symbol_size.bytes();
-        let mut encoder = codec.encoder(self.origin.symbol_size);
+        let mut encoder = if codec.is_batch() {
+            let seed = self.origin.stream.value().rotate_left(32) ^ self.origin.sbn;
+            Box::new(BatchEncoder::new(self.origin.symbol_size, seed))
+        } else {
+            codec.encoder(self.origin.symbol_size)
+        };
+        let bytes = match &self.pipeline {
+            Some(code) => {
+                let mut coded = Vec::with_capacity(bytes.len());
+                for packet in 0..bytes.len().div_ceil(size) {
+                    code.code(bytes, self.origin.symbol_size, packet, &mut coded);
+                }
+                Bytes::from(coded)
+            }
+            None => bytes.clone(),
+        };
         for start in (0..bytes.len()).step_by(size) {
             let symbol = bytes.slice(start..bytes.len().min(start + size));
             if let Err(error) = encoder.push_source(symbol) {

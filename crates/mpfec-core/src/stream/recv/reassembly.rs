@@ -5,7 +5,7 @@ use mpfec_codec::{CodecKind, EncodingSymbolId, SymbolSize};
 use super::{Effect, RecvState, RecvStream, Shared};
 use crate::block::{BlockReceiver, Insertion, MAX_SOURCE_SYMBOLS};
 use crate::error::TransportError;
-use crate::wire::frame::Symbol;
+use crate::wire::frame::{Symbol, SymbolCode};
 
 impl RecvStream {
     /// A symbol of one of its blocks. `max_pending` bounds the blocks of all streams.
@@ -73,10 +73,10 @@ impl RecvStream {
             self.advance(shared)?;
             return Ok(effect);
         }
-        let code = if symbol.linear {
-            CodecKind::Linear
-        } else {
-            CodecKind::RaptorQ
+        let code = match symbol.code {
+            SymbolCode::RaptorQ => CodecKind::RaptorQ,
+            SymbolCode::Linear => CodecKind::Linear,
+            SymbolCode::Batch => CodecKind::Batch,
         };
         let insertion = block.insert(esi, code, &symbol.payload)?;
         let is_complete = block.is_complete();
@@ -172,7 +172,7 @@ impl RecvStream {
                 None => {}
             }
         }
-        let mut block = BlockReceiver::new(offset, size, bound);
+        let mut block = BlockReceiver::new(offset, size, bound, shared.pipeline.clone());
         match later {
             Some((next, start)) if next == sbn + 1 => {
                 block.set_length(

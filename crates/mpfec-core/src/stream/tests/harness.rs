@@ -67,6 +67,10 @@ impl Net {
     pub(super) fn new(config: &TransportConfig, faults: Faults, seed: u64) -> Self {
         let mut client = Streams::new(Side::Client, config);
         let mut server = Streams::new(Side::Server, config);
+        if config.profile.codec == CodecKind::Pipeline {
+            client.set_pipeline_seed(SEED);
+            server.set_pipeline_seed(SEED);
+        }
         client.set_peer_limits(&limits(config));
         server.set_peer_limits(&limits(config));
         Self {
@@ -329,6 +333,7 @@ pub(super) fn limits(config: &TransportConfig) -> StreamLimits {
         streams_uni: config.max_streams_uni,
         max_block_symbols: 1024,
         max_pending_blocks: MAX_PENDING_BLOCKS,
+        pipeline_seed: (config.profile.codec == CodecKind::Pipeline).then_some(SEED),
     }
 }
 
@@ -349,6 +354,8 @@ pub(super) fn now() -> Instant {
     Instant::now()
 }
 
+/// What pipeline-coded packets are coded with.
+const SEED: u64 = 99;
 /// Packets that one end sends in a step.
 const MAX_BURST: usize = 16;
 /// Steps until a packet is given up.

@@ -8,11 +8,11 @@ use super::harness::{config, limits, now};
 use crate::config::TransportConfig;
 use crate::error::TransportError;
 use crate::id::{Dir, Side, StreamId};
-use crate::stream::{MAX_PENDING_BLOCKS, ReadError, Streams};
+use crate::stream::{MAX_PENDING_BLOCKS, ReadError, StreamLimits, Streams};
 use crate::wire::frame::Frame;
 use crate::wire::frame::{
     BlockAck, MaxStreamData, MaxStreams, ResetStream, StopSending, StreamDataBlocked,
-    StreamDelivered, StreamFin, StreamsBlocked, Symbol,
+    StreamDelivered, StreamFin, StreamsBlocked, Symbol, SymbolCode,
 };
 
 /// A server that allows 10 000 bytes on a stream and 15 000 on all.
@@ -51,7 +51,7 @@ fn symbol(stream: StreamId, sbn: u64, offset: u64, esi: u32, block_length: Optio
         esi,
         block_length,
         fin: false,
-        linear: false,
+        code: SymbolCode::RaptorQ,
         payload: Bytes::from(vec![7; len as usize]),
     })
 }
@@ -61,6 +61,42 @@ fn fin(mut frame: Frame) -> Frame {
         symbol.fin = true;
     }
     frame
+}
+
+/// The same of the linear code, if it is a repair symbol.
+fn linear(mut frame: Frame) -> Frame {
+    if let Frame::Symbol(symbol) = &mut frame
+        && symbol
+            .source_symbols()
+            .is_some_and(|count| symbol.esi >= count)
+    {
+        symbol.code = SymbolCode::Linear;
+    }
+    frame
+}
+
+/// The same as a combination whose coefficients are all `coefficient` or 1, if it is a repair
+/// symbol.
+fn combined(mut frame: Frame, coefficient: u8) -> Frame {
+    if let Frame::Symbol(symbol) = &mut frame
+        && let Some(count) = symbol.source_symbols()
+        && symbol.esi >= count
+    {
+        symbol.code = SymbolCode::Batch;
+        let row = vec![coefficient.max(1); count as usize];
+        symbol.payload = [&row[..], &symbol.payload].concat().into();
+    }
+    frame
+}
+
+/// A server whose peer codes packets as a pipeline.
+fn pipeline_server() -> Streams {
+    let mut server = server();
+    server.set_peer_limits(&StreamLimits {
+        pipeline_seed: Some(5),
+        ..limits(&config(CodecKind::Pipeline))
+    });
+    server
 }
 
 /// The code with which `streams` refuses the last of `frames`; it takes the others.
@@ -430,11 +466,17 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         prop::option::of(1_u32..1000),
         any::<bool>(),
         0_u8..4,
+        0_u8..6,
     )
         .prop_filter_map(
             "repair symbols tell the length",
-            |(stream, sbn, start, esi, length, is_last, odd)| {
+            |(stream, sbn, start, esi, length, is_last, odd, code)| {
                 let frame = symbol(stream, sbn, start * 100 + u64::from(odd / 3), esi, length);
+                let frame = match code {
+                    0 => linear(frame),
+                    1 => combined(frame, odd),
+                    _ => frame,
+                };
                 (length.is_some() || esi < 10).then(|| {
                     if is_last && length.is_some() {
                         fin(frame)
@@ -466,12 +508,14 @@ proptest! {
     fn no_sequence_of_frames_panics_or_holds_more_than_the_window(
         frames in prop::collection::vec(any_frame(), 0..60),
         commands in prop::collection::vec((0_u8..7, 0_u64..3), 60),
+        is_pipeline: bool,
     ) {
-        let mut server = server();
+        let fresh = || if is_pipeline { pipeline_server() } else { server() };
+        let mut server = fresh();
         for (frame, (command, index)) in frames.into_iter().zip(commands) {
             if server.on_frame(now(), frame).is_err() {
                 // The connection is closed now; the state must still be sound.
-                server = self::server();
+                server = fresh();
             }
             for id in [uni(index), StreamId::new(Side::Server, Dir::Bi, index)] {
                 match command {
@@ -497,14 +541,51 @@ proptest! {
 #[test]
 fn a_block_is_of_one_code() {
     let mut server = server();
-    let linear = |mut frame: Frame| {
-        if let Frame::Symbol(symbol) = &mut frame {
-            symbol.linear = true;
-        }
-        frame
-    };
     let repair = |esi| symbol(uni(0), 0, 0, esi, Some(1000));
     server.on_frame(now(), linear(repair(10))).unwrap();
     server.on_frame(now(), linear(repair(11))).unwrap();
     assert_eq!(refused(&mut server, [repair(12)]), 0x0a);
+}
+
+#[test]
+fn combinations_are_not_mixed_with_repair_symbols_of_another_code() {
+    let repair = |esi| symbol(uni(0), 0, 0, esi, Some(1000));
+    for other in [repair(12), linear(repair(12))] {
+        let mut server = server();
+        server.on_frame(now(), combined(repair(10), 1)).unwrap();
+        server.on_frame(now(), repair(3)).unwrap();
+        assert_eq!(refused(&mut server, [other]), 0x0a);
+    }
+}
+
+#[test]
+fn combinations_that_follow_from_others_are_counted_and_end_in_an_error() {
+    let mut server = server();
+    let same = |esi| combined(symbol(uni(0), 0, 0, esi, Some(1000)), 3);
+    for esi in 10..27 {
+        server.on_frame(now(), same(esi)).unwrap();
+    }
+    let many: Vec<Frame> = (27..60).map(same).collect();
+    assert_eq!(refused_any(&mut server, many), 0x0a);
+}
+
+#[test]
+fn a_pipeline_group_has_few_packets_and_redundant_ones_of_its_own_code() {
+    let repair = |esi| symbol(uni(0), 0, 0, esi, Some(1000));
+    for wrong in [repair(12), combined(repair(12), 1)] {
+        let mut server = pipeline_server();
+        assert_eq!(refused(&mut server, [linear(repair(11)), wrong]), 0x0a);
+    }
+    let too_long = symbol(uni(0), 0, 0, 3, Some(3300));
+    for wrong in [too_long, open(uni(0), 0, 0, 32)] {
+        assert_eq!(refused(&mut pipeline_server(), [wrong]), 0x0a);
+    }
+}
+
+/// The code with which one of `frames` is refused.
+fn refused_any(streams: &mut Streams, frames: Vec<Frame>) -> u64 {
+    let mut results = frames
+        .into_iter()
+        .map(|frame| streams.on_frame(now(), frame));
+    results.find_map(Result::err).expect("one is refused").code
 }

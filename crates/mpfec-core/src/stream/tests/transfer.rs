@@ -184,7 +184,7 @@ fn case() -> impl Strategy<Value = Case> {
         },
     );
     (
-        prop_oneof![Just(CodecKind::RaptorQ), Just(CodecKind::Uncoded)],
+        prop::sample::select(&CodecKind::ALL),
         faults,
         any::<u64>(),
         prop::collection::vec(
@@ -210,8 +210,29 @@ fn case() -> impl Strategy<Value = Case> {
         )
 }
 
+#[test]
+fn a_combination_costs_its_coefficients_and_pipeline_packets_cost_none() {
+    let [none, some, all] =
+        [CodecKind::Pipeline, CodecKind::BatchMixed, CodecKind::Batch].map(|codec| {
+            let faults = Faults {
+                loss: 10,
+                reordering: 10,
+                ..Faults::default()
+            };
+            let mut net = Net::new(&config(codec), faults, 6);
+            net.client.set_coded_slots(0b110);
+            let mut flows = [uni(&mut net, Side::Client, 1 << 20)];
+            run(&mut net, &mut flows, &[]);
+            let stats = net.client.stats();
+            let symbols = stats.sent_source_symbols + stats.sent_repair_symbols;
+            stats.sent_coefficient_bytes as f64 / symbols as f64
+        });
+    assert_eq!(none, 0.0);
+    assert!(6.0 < some && some < all && all < 20.0, "{some} {all}");
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
     fn bytes_out_are_bytes_in_whatever_the_network_does(case in case()) {
         let config = TransportConfig {

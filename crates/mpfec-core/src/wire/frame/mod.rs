@@ -32,7 +32,7 @@ pub(crate) use self::path::{
     PathStatus, RemoveAddress,
 };
 pub(crate) use self::stream::{BlockAck, ResetStream, StopSending, StreamDelivered, StreamFin};
-pub(crate) use self::symbol::{Symbol, SymbolHeader};
+pub(crate) use self::symbol::{Symbol, SymbolCode, SymbolHeader};
 
 /// One frame. Payloads are slices of the packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,9 +194,9 @@ impl Frame {
     #[inline]
     fn parse(ty: u8, payload: &Bytes, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(match ty {
-            SYMBOL..=SYMBOL_LAST | LINEAR_SYMBOL..=LINEAR_SYMBOL_LAST => {
-                Self::Symbol(Symbol::parse(ty, payload, reader)?)
-            }
+            SYMBOL..=SYMBOL_LAST
+            | LINEAR_SYMBOL..=LINEAR_SYMBOL_LAST
+            | BATCH_SYMBOL..=BATCH_SYMBOL_LAST => Self::Symbol(Symbol::parse(ty, payload, reader)?),
             ACK | ACK_ECN | PATH_ACK | PATH_ACK_ECN => Self::Ack(Ack::parse(ty, reader)?),
             PADDING => Self::Padding,
             PING => Self::Ping,
@@ -329,6 +329,8 @@ types! {
     SYMBOL_LAST = 0x3f;
     LINEAR_SYMBOL = 0x7a;
     LINEAR_SYMBOL_LAST = 0x7f;
+    BATCH_SYMBOL = 0xba;
+    BATCH_SYMBOL_LAST = 0xbf;
 }
 
 #[cfg(test)]

@@ -24,10 +24,22 @@ pub(crate) struct Symbol {
     pub(crate) block_length: Option<u32>,
     /// Whether the stream ends with this block.
     pub(crate) fin: bool,
-    /// Whether it is a repair symbol of the linear code, not of RaptorQ.
-    pub(crate) linear: bool,
-    /// T bytes; fewer only for the last source symbol of a closed block.
+    /// Of which code it is.
+    pub(crate) code: SymbolCode,
+    /// T bytes; fewer only for the last source symbol of a closed block. A combination has
+    /// its K coefficients in front, which are not all 0.
     pub(crate) payload: Bytes,
+}
+
+/// Of which code a symbol is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SymbolCode {
+    /// A source symbol, or a repair symbol of RaptorQ.
+    RaptorQ,
+    /// A repair symbol of the linear code.
+    Linear,
+    /// A combination with its coefficients.
+    Batch,
 }
 
 impl Symbol {
@@ -40,7 +52,11 @@ impl Symbol {
     pub(super) fn parse(ty: u8, bytes: &Bytes, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let closed = ty & CLOSED != 0;
         let fin = ty & FIN != 0;
-        let linear = ty & LINEAR != 0;
+        let code = match ty & (LINEAR | BATCH) {
+            0 => SymbolCode::RaptorQ,
+            LINEAR => SymbolCode::Linear,
+            _ => SymbolCode::Batch,
+        };
         if fin && !closed {
             return Err(Malformed("the last block of a stream without its length"));
         }
@@ -72,11 +88,17 @@ impl Symbol {
             esi,
             block_length,
             fin,
-            linear,
+            code,
             payload: Bytes::new(),
         };
         symbol.check(len)?;
         symbol.payload = bytes.slice(reader.span(len)?);
+        if symbol
+            .coefficients()
+            .is_some_and(|row| row.iter().all(|&c| c == 0))
+        {
+            return Err(Malformed("combination of nothing"));
+        }
         Ok(symbol)
     }
 
@@ -85,9 +107,16 @@ impl Symbol {
         let size = u64::from(self.symbol_size);
         let esi = u64::from(self.esi);
         let is_source = |count: u32| self.esi < count;
-        if self.linear && self.source_symbols().is_none_or(is_source) {
+        if self.code != SymbolCode::RaptorQ && self.source_symbols().is_none_or(is_source) {
             return Err(Malformed("source symbol marked as one of a code"));
         }
+        let coefficients = match (self.code, self.source_symbols()) {
+            (SymbolCode::Batch, Some(count)) if count > MAX_BATCH => {
+                return Err(Malformed("combination of too many symbols"));
+            }
+            (SymbolCode::Batch, Some(count)) => u64::from(count),
+            _ => 0,
+        };
         let (block_end, want) = match (self.block_length.map(u64::from), self.source_symbols()) {
             (Some(length), Some(count)) => {
                 let is_last = self.esi + 1 == count;
@@ -101,10 +130,18 @@ impl Symbol {
         if self.offset + block_end > varint::MAX {
             return Err(Malformed("stream data beyond 2^62 bytes"));
         }
-        if len != want {
+        if len != want + coefficients {
             return Err(Malformed("symbol of another length than its block demands"));
         }
         Ok(())
+    }
+
+    /// The coefficients in front of a combination.
+    pub(crate) fn coefficients(&self) -> Option<&[u8]> {
+        if self.code != SymbolCode::Batch {
+            return None;
+        }
+        self.payload.get(..self.source_symbols()? as usize)
     }
 
     fn header(&self) -> SymbolHeader {
@@ -116,7 +153,7 @@ impl Symbol {
             esi,
             block_length,
             fin,
-            linear,
+            code,
             ..
         } = *self;
         SymbolHeader {
@@ -127,7 +164,7 @@ impl Symbol {
             esi,
             block_length,
             fin,
-            linear,
+            code,
             payload_len: self.payload.len(),
             with_length: true,
         }
@@ -161,8 +198,8 @@ pub(crate) struct SymbolHeader {
     /// Needed with repair symbols, with a last symbol shorter than T, and with `fin`.
     pub(crate) block_length: Option<u32>,
     pub(crate) fin: bool,
-    /// Whether it is a repair symbol of the linear code, not of RaptorQ.
-    pub(crate) linear: bool,
+    /// Of which code it is.
+    pub(crate) code: SymbolCode,
     /// Bytes that the caller appends.
     pub(crate) payload_len: usize,
     /// Whether other frames may follow; without it the payload fills the packet.
@@ -181,10 +218,11 @@ impl SymbolHeader {
         if self.fin {
             ty |= FIN;
         }
-        if self.linear {
-            ty |= LINEAR;
+        ty | match self.code {
+            SymbolCode::RaptorQ => 0,
+            SymbolCode::Linear => LINEAR,
+            SymbolCode::Batch => BATCH,
         }
-        ty
     }
 
     /// Bytes that [`encode`](Self::encode) appends.
@@ -247,10 +285,14 @@ const CLOSED: u8 = 2;
 const FIN: u8 = 4;
 /// It is a repair symbol of the linear code.
 const LINEAR: u8 = 0x40;
+/// It is a combination with its coefficients.
+const BATCH: u8 = 0x80;
 /// Largest T, in bytes.
 const MAX_SYMBOL_SIZE: u64 = 9000;
 /// Largest K.
 const MAX_SOURCE_SYMBOLS: u64 = 1024;
+/// Largest K of a block with combinations.
+const MAX_BATCH: u32 = mpfec_codec::batch::MAX_BATCH;
 /// Encoding symbol IDs have 24 bits (RFC 6330 §3.2).
 const MAX_ESI: u64 = (1 << 24) - 1;
 

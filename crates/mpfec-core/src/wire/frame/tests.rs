@@ -62,7 +62,14 @@ fn symbol() -> impl Strategy<Value = Frame> {
                     _ => size,
                 };
                 let is_repair = block_length.is_some_and(|length| esi >= length.div_ceil(size));
-                let payload = Bytes::from(vec![0x5a; len as usize]);
+                let count = block_length.map(|length| length.div_ceil(size));
+                let code = match (is_repair, offset % 3) {
+                    (false, _) | (_, 0) => SymbolCode::RaptorQ,
+                    (_, 1) if count.is_some_and(|count| count <= 32) => SymbolCode::Batch,
+                    _ => SymbolCode::Linear,
+                };
+                let coefficients = count.filter(|_| code == SymbolCode::Batch).unwrap_or(0);
+                let payload = Bytes::from(vec![0x5a; (coefficients + len) as usize]);
                 Frame::Symbol(Symbol {
                     stream,
                     sbn,
@@ -71,7 +78,7 @@ fn symbol() -> impl Strategy<Value = Frame> {
                     esi,
                     block_length,
                     fin,
-                    linear: is_repair && offset % 2 == 1,
+                    code,
                     payload,
                 })
             },
@@ -236,7 +243,7 @@ fn types_that_do_not_exist_are_refused() {
     let mut want: Vec<u8> = vec![0, 1, 2, 3, 4, 5, 6, 8, 9, 0xa, 0xb];
     want.extend(0x10..=0x22);
     want.extend([0x24, 0x30, 0x31]);
-    want.extend((0x38..=0x3f).chain(0x7a..=0x7f));
+    want.extend((0x38..=0x3f).chain(0x7a..=0x7f).chain(0xba..=0xbf));
     assert_eq!(known, want);
 }
 

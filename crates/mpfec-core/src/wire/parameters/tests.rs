@@ -48,6 +48,7 @@ prop_compose! {
         path_connection_ids in proptest::collection::vec(issued(), 0..=16),
         max_block_symbols in 1_u16..=1024,
         max_pending_blocks in 1_u32..=65_536,
+        pipeline_seed in proptest::option::of(0_u64..1 << 62),
     ) -> TransportParameters {
         TransportParameters {
             original_destination_connection_id: cids.0,
@@ -67,6 +68,7 @@ prop_compose! {
             path_connection_ids,
             max_block_symbols,
             max_pending_blocks,
+            pipeline_seed,
         }
     }
 }

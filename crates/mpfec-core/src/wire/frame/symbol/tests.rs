@@ -15,7 +15,7 @@ fn header() -> SymbolHeader {
         esi: 3,
         block_length: None,
         fin: false,
-        linear: false,
+        code: SymbolCode::RaptorQ,
         payload_len: 100,
         with_length: false,
     }
@@ -220,10 +220,10 @@ fn only_repair_symbols_are_of_a_code() {
     let repair = SymbolHeader {
         esi: 7,
         block_length: Some(700),
-        linear: true,
+        code: SymbolCode::Linear,
         ..header()
     };
-    assert!(parse(&repair).unwrap().linear);
+    assert_eq!(parse(&repair).unwrap().code, SymbolCode::Linear);
     for source in [
         SymbolHeader { esi: 6, ..repair },
         SymbolHeader {
@@ -233,4 +233,68 @@ fn only_repair_symbols_are_of_a_code() {
     ] {
         assert_eq!(parse(&source).unwrap_err().code, 0x07);
     }
+}
+
+/// A combination of a batch of seven symbols.
+fn combination() -> SymbolHeader {
+    SymbolHeader {
+        esi: 7,
+        block_length: Some(700),
+        code: SymbolCode::Batch,
+        payload_len: 107,
+        ..header()
+    }
+}
+
+#[test]
+fn a_combination_has_a_coefficient_for_each_symbol_of_its_batch() {
+    let mut out = Vec::new();
+    combination().encode(&mut out);
+    assert_eq!(out[0], 0xba);
+    let symbol = parse(&combination()).expect("a valid symbol");
+    assert_eq!(symbol.code, SymbolCode::Batch);
+    assert_eq!(symbol.coefficients(), Some(&[0xab; 7][..]));
+    for wrong in [
+        SymbolHeader {
+            payload_len: 100,
+            ..combination()
+        },
+        SymbolHeader {
+            payload_len: 108,
+            ..combination()
+        },
+        SymbolHeader {
+            esi: 6,
+            ..combination()
+        },
+        SymbolHeader {
+            block_length: None,
+            ..combination()
+        },
+        SymbolHeader {
+            esi: 40,
+            block_length: Some(3300),
+            payload_len: 133,
+            ..combination()
+        },
+    ] {
+        assert!(is_refused(&wrong), "{wrong:?}");
+    }
+    let largest = SymbolHeader {
+        esi: 40,
+        block_length: Some(3200),
+        payload_len: 132,
+        ..combination()
+    };
+    assert!(parse(&largest).is_ok());
+}
+
+#[test]
+fn a_combination_of_nothing_is_refused() {
+    let mut out = Vec::new();
+    combination().encode(&mut out);
+    out.resize(out.len() + 7, 0);
+    out.resize(out.len() + 100, 0xab);
+    let result = Frames::new(Bytes::from(out)).next();
+    assert!(result.is_some_and(|frame| frame.is_err()));
 }
