@@ -76,21 +76,16 @@ impl Encoder {
         }
     }
 
-    /// Whether repair symbol `esi` is made already.
-    pub(crate) fn is_ready(&self, esi: u32) -> bool {
-        self.ready(esi).is_some()
-    }
-
-    fn append_ready(&self, esi: u32, out: &mut Vec<u8>) -> bool {
-        let ready = self.ready(esi);
-        out.extend_from_slice(ready.unwrap_or_default());
-        ready.is_some()
-    }
-
-    fn ready(&self, esi: u32) -> Option<&[u8]> {
-        let symbols = &self.ready.as_ref()?.symbols;
-        let row = esi.checked_sub(self.first)? as usize;
-        (row < symbols.rows()).then(|| symbols.row(row))
+    /// Appends repair symbol `esi` if it is made already.
+    pub(crate) fn append_ready(&self, esi: u32, out: &mut Vec<u8>) -> bool {
+        let (Some(ready), Some(row)) = (&self.ready, esi.checked_sub(self.first)) else {
+            return false;
+        };
+        let is_ready = (row as usize) < ready.symbols.rows();
+        if is_ready {
+            out.extend_from_slice(ready.symbols.row(row as usize));
+        }
+        is_ready
     }
 
     fn make(&mut self, rows: &impl Rows, source: &[Bytes], size: usize, first: u32, count: u32) {

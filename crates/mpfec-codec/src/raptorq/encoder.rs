@@ -54,9 +54,11 @@ impl RaptorQEncoder {
             };
         }
         if let Repair::Dense { code, encoder } = &mut self.repair {
+            if encoder.append_ready(esi, out) {
+                return Ok(());
+            }
             encoder.expect(self.expected);
-            let made = encoder.made() + u32::from(!encoder.is_ready(esi));
-            let altogether = self.expected.max(made);
+            let altogether = self.expected.max(encoder.made() + 1);
             if altogether <= cost::most_made(self.block.len()) && esi < code.end() {
                 encoder.append(&**code, self.block.symbols(), size, esi, out);
                 return Ok(());
