@@ -69,7 +69,7 @@
 //!   which no repair symbol is asked has computed nothing, and so has a decoder that gets
 //!   all source symbols.
 //! - **Dense**: a repair symbol costs K products of T bytes, a lost symbol the same and m
-//!   more, of m lost. Repair symbols are worked in as they arrive, four at a time, so that
+//!   more, of m lost. Repair symbols are worked in as they arrive, six at a time, so that
 //!   the last one costs little more than the others.
 //! - **Replay**: the block costs about the same for any number of repair symbols, and each
 //!   of these a few sums of T bytes.

@@ -366,8 +366,8 @@ impl<R> Drop for Decoder<R> {
 }
 
 /// Repair symbols that are worked in together: they share the reading of the source
-/// symbols, so four cost hardly more than one.
-const FOLD_REPAIRS: usize = 4;
+/// symbols, and the sums of so many fit into the registers of the fastest kernel.
+const FOLD_REPAIRS: usize = 6;
 
 /// The same where reading the source symbols takes longer, because they fit into no cache
 /// that is near, and where a block takes so long that the last few matter less.

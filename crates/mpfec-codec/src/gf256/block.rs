@@ -52,6 +52,8 @@ pub(super) struct Block<'a> {
     len: usize,
     /// No column is larger.
     last: u16,
+    /// See [`Block::triangle`].
+    triangle: usize,
 }
 
 impl<'a> Block<'a> {
@@ -75,20 +77,36 @@ impl<'a> Block<'a> {
         usize::from(self.last)
     }
 
-    /// Without sources whose column is `end` or more, if columns ascend.
-    pub(super) fn before(&self, end: usize) -> Self {
-        if end > self.last_column() {
-            return *self;
-        }
-        let count = self
+    /// If not 0: for so many outputs, the last so many sources have a triangle of
+    /// coefficients, 0 above its diagonal and 1 on it, so that most of these products need
+    /// not be computed.
+    pub(super) fn triangle(&self) -> usize {
+        self.triangle
+    }
+
+    /// What of it counts for rows of a lower triangular matrix with ones on the diagonal, if
+    /// columns ascend: row `first` and those after it, `count` altogether.
+    pub(super) fn lower(&self, first: usize, count: usize) -> Self {
+        let end = first + count;
+        let sources = self
             .columns
             .partition_point(|&column| usize::from(column) < end);
-        let columns = &self.columns[..count];
+        let columns = &self.columns[..sources];
+        let is_triangle = |columns: &[u16]| {
+            let expected = first..end;
+            columns
+                .iter()
+                .map(|&column| usize::from(column))
+                .eq(expected)
+        };
+        let rest = sources.checked_sub(count);
+        let is_triangle = rest.is_some_and(|rest| is_triangle(&columns[rest..]));
         Self {
-            sources: &self.sources[..count],
+            sources: &self.sources[..sources],
             columns,
             len: self.len,
-            last: columns.iter().copied().max().unwrap_or(0),
+            last: columns.last().copied().unwrap_or(0),
+            triangle: if is_triangle { count } else { 0 },
         }
     }
 }
@@ -119,6 +137,7 @@ pub(super) fn for_each_block<'a>(
                     columns: &[column],
                     len: source.len(),
                     last: column,
+                    triangle: 0,
                 });
             }
             continue;
@@ -135,6 +154,7 @@ pub(super) fn for_each_block<'a>(
                 columns: unsafe { initialised(&columns) },
                 len,
                 last,
+                triangle: 0,
             });
             (count, last) = (0, 0);
         }
@@ -147,6 +167,7 @@ pub(super) fn for_each_block<'a>(
             columns: unsafe { initialised(&columns[..count]) },
             len,
             last,
+            triangle: 0,
         });
     }
 }

@@ -235,8 +235,9 @@ impl Kernel {
         });
     }
 
-    /// Appends `rows` outputs of `len` bytes to `out`, which has room for them. Coefficients
-    /// of row i may be other than 0 only in the columns before `end(i)`, which ascends.
+    /// Appends `rows` outputs of `len` bytes to `out`, which has room for them. If
+    /// `lower` says so, they are rows of a lower triangular matrix with ones on the diagonal,
+    /// from that row on, and the columns of the sources ascend.
     pub(super) fn append_dot<'a>(
         self,
         out: &mut impl BufMut,
@@ -244,7 +245,7 @@ impl Kernel {
         len: usize,
         coefficients: Coefficients<'_>,
         sources: impl Iterator<Item = (usize, &'a [u8])>,
-        end: impl Fn(usize) -> usize,
+        lower: Option<usize>,
     ) {
         let bytes = rows * len;
         if bytes == 0 {
@@ -263,7 +264,10 @@ impl Kernel {
             }
             let outputs = room.chunks_exact_mut(len);
             for_each_tile(self.outputs_at_once(), outputs, |first, tile| {
-                let block = block.before(end(first + tile.len() - 1));
+                let block = match lower {
+                    Some(row) => block.lower(row + first, tile.len()),
+                    None => block,
+                };
                 if !block.sources().is_empty() {
                     // SAFETY: what is added to was filled, with zeros or by a block before.
                     unsafe { self.dot_tile(tile, is_filled, coefficients.skip(first), block) };

@@ -119,11 +119,11 @@ pub(crate) fn append_dot<'a>(
     sources: impl Iterator<Item = (usize, &'a [u8])>,
 ) {
     let coefficients = block::Coefficients::new(coefficients, stride, count, 0);
-    Kernel::best().append_dot(out, count, len, coefficients, sources, |_| usize::MAX);
+    Kernel::best().append_dot(out, count, len, coefficients, sources, None);
 }
 
-/// As [`append_dot`], of rows of a lower triangular matrix: `rows`, whose first
-/// coefficient is that of `coefficients`. Sources come by ascending column.
+/// As [`append_dot`], of rows of a lower triangular matrix with ones on the diagonal: `rows`,
+/// whose first coefficient is that of `coefficients`. Sources come by ascending column.
 ///
 /// # Panics
 /// As [`append_dot`].
@@ -137,8 +137,7 @@ pub(crate) fn append_lower<'a>(
 ) {
     let count = rows.len();
     let coefficients = block::Coefficients::new(coefficients, stride, count, 0);
-    let end = |row| rows.start + row + 1;
-    Kernel::best().append_dot(out, count, len, coefficients, sources, end);
+    Kernel::best().append_dot(out, count, len, coefficients, sources, Some(rows.start));
 }
 
 #[cfg(test)]

@@ -348,13 +348,26 @@ pub(super) unsafe fn dot_tiles<V: Vector, const N: usize, const W: usize, const 
         // SAFETY: outputs have the block's length and every row has the columns, as just
         // checked; a block's sources have its length; the caller vouches for the rest.
         unsafe {
-            match outputs.len() {
-                1 => Dot::<1>::new(outputs, adds, coefficients, block).run::<V, W1>(),
-                2 => Dot::<2>::new(outputs, adds, coefficients, block).run::<V, W>(),
-                3 => Dot::<3>::new(outputs, adds, coefficients, block).run::<V, W>(),
-                4 => Dot::<4>::new(outputs, adds, coefficients, block).run::<V, W>(),
-                5 => Dot::<5>::new(outputs, adds, coefficients, block).run::<V, W>(),
-                _ => Dot::<N>::new(outputs, adds, coefficients, block).run::<V, W>(),
+            let is_lower = V::ADDS_THREE && block.triangle() == outputs.len();
+            match (outputs.len(), is_lower) {
+                (1, _) => Dot::<1>::new(outputs, adds, coefficients, block).run::<V, W1, false>(),
+                (2, _) => Dot::<2>::new(outputs, adds, coefficients, block).run::<V, W, false>(),
+                (3, false) => {
+                    Dot::<3>::new(outputs, adds, coefficients, block).run::<V, W, false>()
+                }
+                (4, false) => {
+                    Dot::<4>::new(outputs, adds, coefficients, block).run::<V, W, false>()
+                }
+                (5, false) => {
+                    Dot::<5>::new(outputs, adds, coefficients, block).run::<V, W, false>()
+                }
+                (_, false) => {
+                    Dot::<N>::new(outputs, adds, coefficients, block).run::<V, W, false>()
+                }
+                (3, true) => Dot::<3>::new(outputs, adds, coefficients, block).run::<V, W, true>(),
+                (4, true) => Dot::<4>::new(outputs, adds, coefficients, block).run::<V, W, true>(),
+                (5, true) => Dot::<5>::new(outputs, adds, coefficients, block).run::<V, W, true>(),
+                (_, true) => Dot::<N>::new(outputs, adds, coefficients, block).run::<V, W, true>(),
             }
         }
         coefficients = coefficients.skip(outputs.len());
@@ -387,7 +400,7 @@ impl<'a, const N: usize> Dot<'a, N> {
     }
 
     #[inline(always)]
-    unsafe fn run<V: Vector, const W: usize>(&self) {
+    unsafe fn run<V: Vector, const W: usize, const LOWER: bool>(&self) {
         // SAFETY: `dot_tiles` checked that everything is as long as is said here.
         unsafe {
             if self.block.len() < V::BYTES {
@@ -401,18 +414,18 @@ impl<'a, const N: usize> Dot<'a, N> {
             };
             let tail = self.block.len() - V::BYTES;
             let last = (!self.block.len().is_multiple_of(V::BYTES))
-                .then(|| self.strip::<V, 1>(tail, tables));
+                .then(|| self.strip::<V, 1, LOWER>(tail, tables));
             let mut at = 0;
             while at + W * V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, W>(at, tables), at);
+                self.store(self.strip::<V, W, LOWER>(at, tables), at);
                 at += W * V::BYTES;
             }
             while at + 2 * V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, 2>(at, tables), at);
+                self.store(self.strip::<V, 2, LOWER>(at, tables), at);
                 at += 2 * V::BYTES;
             }
             if at + V::BYTES <= self.block.len() {
-                self.store(self.strip::<V, 1>(at, tables), at);
+                self.store(self.strip::<V, 1, LOWER>(at, tables), at);
             }
             if let Some(last) = last {
                 self.store(last, tail);
@@ -438,9 +451,9 @@ impl<'a, const N: usize> Dot<'a, N> {
     }
 
     /// W vectors of each output, at `at`, where `tables` are those of the sources, if
-    /// gathered.
+    /// gathered. If `LOWER`, the last N sources have a triangle of coefficients.
     #[inline(always)]
-    unsafe fn strip<V: Vector, const W: usize>(
+    unsafe fn strip<V: Vector, const W: usize, const LOWER: bool>(
         &self,
         at: usize,
         tables: &[[V::Table; N]],
@@ -459,8 +472,12 @@ impl<'a, const N: usize> Dot<'a, N> {
                 }
                 return sums;
             }
-            let (pairs, single) = self.block.sources().as_chunks::<2>();
-            let (column_pairs, single_column) = self.block.columns().as_chunks::<2>();
+            let all = self.block.sources().len();
+            let full = if LOWER { all - N } else { all };
+            let (sources, triangle) = self.block.sources().split_at(full);
+            let (columns, triangle_columns) = self.block.columns().split_at(full);
+            let (pairs, single) = sources.as_chunks::<2>();
+            let (column_pairs, single_column) = columns.as_chunks::<2>();
             for (pair, columns) in pairs.iter().zip(column_pairs) {
                 let first: [V; W] = operands(pair[0].as_ptr().add(at), 0);
                 let second: [V; W] = operands(pair[1].as_ptr().add(at), 0);
@@ -483,7 +500,43 @@ impl<'a, const N: usize> Dot<'a, N> {
                     }
                 }
             }
+            if LOWER {
+                self.add_triangle(&mut sums, at, triangle, triangle_columns);
+            }
             sums
+        }
+    }
+
+    /// Adds N sources of which output n has one time the n-th and nothing of later ones.
+    #[inline(always)]
+    unsafe fn add_triangle<V: Vector, const W: usize>(
+        &self,
+        sums: &mut [[V; W]; N],
+        at: usize,
+        sources: &[&[u8]],
+        columns: &[u16],
+    ) {
+        // With a number that the compiler knows, it leaves neither loops nor conditions.
+        let sources: &[&[u8]; N] = sources.try_into().expect("as many as outputs");
+        let columns: &[u16; N] = columns.try_into().expect("as many as outputs");
+        // SAFETY: `run` has W vectors there.
+        unsafe {
+            for (j, (source, &column)) in sources.iter().zip(columns).enumerate() {
+                let vectors: [V; W] = load(source.as_ptr().add(at));
+                for (n, (sums, row)) in sums.iter_mut().zip(&self.rows).enumerate() {
+                    if n < j {
+                        continue;
+                    }
+                    let factor = V::factor(V::table(*row.add(usize::from(column))), 0);
+                    for (sum, vector) in sums.iter_mut().zip(vectors) {
+                        *sum = if n == j {
+                            sum.add(vector)
+                        } else {
+                            sum.add(V::part_product(vector.operand(0), factor))
+                        };
+                    }
+                }
+            }
         }
     }
 

@@ -305,10 +305,9 @@ impl Slab {
         rows: Range<usize>,
     ) {
         let coefficients = Coefficients::new(coefficients, stride, count, rows.len());
-        let all = rows.len();
         let sources = rows.map(|row| self.row(row)).enumerate();
         self.kernel
-            .append_dot(out, count, self.row_bytes, coefficients, sources, |_| all);
+            .append_dot(out, count, self.row_bytes, coefficients, sources, None);
     }
 
     fn start(&self, index: usize) -> usize {
