@@ -12,7 +12,9 @@ use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::names::Names;
-use crate::output::{Event, Output, PathChangeReport, PathProgress, PathReport, Progress, Silence};
+use crate::output::{
+    Event, LossReport, Output, PathChangeReport, PathProgress, PathReport, Progress, Silence,
+};
 use crate::units::{mbps, ms, rounded};
 
 /// Reports until it is finished or dropped.
@@ -135,6 +137,7 @@ pub(crate) fn path_report(
         sent_bytes: path.sent_bytes,
         received_bytes: path.received_bytes,
         cwnd_bytes: path.cwnd_bytes,
+        losses: LossReport::from(path),
         state: path.state.to_string(),
     }
 }

@@ -112,6 +112,7 @@ const TELLING_TIME: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::LossReport;
 
     fn path(id: u32, delivered_bytes: u64) -> PathReport {
         PathReport {
@@ -128,6 +129,7 @@ mod tests {
             sent_bytes: 0,
             received_bytes: 0,
             cwnd_bytes: 0,
+            losses: LossReport::default(),
             state: "active".to_owned(),
         }
     }

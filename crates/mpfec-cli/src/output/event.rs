@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::LossReport;
+
 /// Everything that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -169,6 +171,8 @@ pub(crate) struct PathReport {
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
     pub(crate) cwnd_bytes: u64,
+    /// The lost packets by verdict, and what spoke for the latest.
+    pub(crate) losses: LossReport,
     pub(crate) state: String,
 }
 

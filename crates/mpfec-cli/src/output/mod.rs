@@ -2,6 +2,7 @@
 
 mod bars;
 mod event;
+mod losses;
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ pub(crate) use self::event::{
     BlockDelay, Done, Event, LeftOverReport, LinkReport, PathChangeReport, PathProgress,
     PathReport, PerfResult, Progress, Silence, SkippedReport, TicketReport,
 };
+pub(crate) use self::losses::LossReport;
 use crate::clock;
 use crate::error::CliError;
 use crate::units;

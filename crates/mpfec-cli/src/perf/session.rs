@@ -13,7 +13,7 @@ use super::{Measured, PerfHello};
 use crate::clock;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
-use crate::output::PathReport;
+use crate::output::{LossReport, PathReport};
 use crate::report::repair_ratio;
 use crate::units::{ms, rounded};
 
@@ -59,6 +59,8 @@ struct SenderPath {
     delivered_bytes: u64,
     sent_bytes: u64,
     cwnd_bytes: u64,
+    #[serde(default)]
+    losses: LossReport,
 }
 
 /// What a measurement yields at the client.
@@ -83,6 +85,7 @@ impl Outcome {
             path.delivered_bytes = theirs.delivered_bytes;
             path.sent_bytes = theirs.sent_bytes;
             path.cwnd_bytes = theirs.cwnd_bytes;
+            path.losses = theirs.losses.clone();
         }
     }
 }
@@ -227,6 +230,7 @@ fn sender_paths(stats: &ConnectionStats) -> Vec<SenderPath> {
             delivered_bytes: path.delivered_bytes,
             sent_bytes: path.sent_bytes,
             cwnd_bytes: path.cwnd_bytes,
+            losses: LossReport::from(path),
         })
         .collect()
 }

@@ -51,6 +51,7 @@ fn result(ended: &Ended) -> Value {
             "delivered_bytes",
             "sent_bytes",
             "cwnd_bytes",
+            "losses",
             "state",
         ] {
             assert!(!path[field].is_null(), "{field}: {path:#}");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::shares::Shares;
 use crate::component::FrameWriter;
 use crate::path::PathSet;
 use crate::recovery::Token;
@@ -20,6 +21,7 @@ pub(crate) struct Control {
     abandon: BTreeSet<u32>,
     status: BTreeSet<u32>,
     statuses: Vec<PathStatus>,
+    pub(super) shares: Shares,
 }
 
 impl Control {
@@ -66,6 +68,7 @@ impl Control {
             || !self.connection_ids.is_empty()
             || !self.abandon.is_empty()
             || !self.status.is_empty()
+            || self.shares.has_frames()
     }
 
     pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) {
@@ -107,6 +110,7 @@ impl Control {
             }
             self.status.remove(&path);
         }
+        self.shares.write(writer);
     }
 
     pub(crate) fn on_lost(&mut self, token: &Token, paths: &PathSet) {
@@ -123,6 +127,7 @@ impl Control {
             Token::PathStatus { path } if paths.get(path).is_some() => {
                 self.status.insert(path);
             }
+            Token::PathShare { path } => self.shares.on_lost(path),
             _ => {}
         }
     }

@@ -63,6 +63,11 @@ impl Connection {
                     path.on_peer_status(status.sequence, status.backup);
                 }
             }
+            Frame::PathShare(share) => {
+                if let Some(path) = self.paths.get_mut(share.path) {
+                    path.on_peer_share(share.sequence, share.rho());
+                }
+            }
             Frame::HandshakeDone => {
                 if self.side == Side::Server {
                     return Err(TransportError::protocol_violation(
@@ -251,6 +256,13 @@ impl Connection {
                 me: index,
             },
         });
+        path.losses.on_ack(
+            now,
+            &path.rtt,
+            path.space.bytes_in_flight(),
+            path.delivery_rate,
+        );
+        path.report_verdict();
     }
 
     /// Routers may have marked packets instead of dropping them (RFC 9002 §7.1).
@@ -335,6 +347,8 @@ impl Connection {
             return;
         };
         if let Some(sent_at) = sent_at {
+            let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
+            path.losses.on_lost(packets as u32, window);
             let coding = coding_feedback(path, &self.streams);
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
@@ -354,6 +368,7 @@ impl Connection {
             if is_persistent_congestion(lost, path.rtt.first_sample_at(), duration) {
                 path.controller.on_persistent_congestion(now);
             }
+            path.report_verdict();
         }
         if is_black_hole {
             self.on_mtu_changed(index);
@@ -408,7 +423,8 @@ impl Connection {
                 Token::HandshakeDone
                 | Token::PathConnectionId { .. }
                 | Token::PathAbandon { .. }
-                | Token::PathStatus { .. } => self.control.on_lost(token, &self.paths),
+                | Token::PathStatus { .. }
+                | Token::PathShare { .. } => self.control.on_lost(token, &self.paths),
                 _ => self.streams.on_lost(now, token, slot),
             }
         }

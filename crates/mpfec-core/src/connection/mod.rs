@@ -18,6 +18,7 @@ mod handshake;
 mod open;
 mod receive;
 mod routes;
+mod shares;
 mod sizes;
 mod state;
 mod stats;

@@ -132,6 +132,19 @@ impl Connection {
         }
     }
 
+    /// Tells the peer how much more its data on a path would take of a relay's link under
+    /// standard control than the relay's own flows leave unused (`rho_r`, UC Eq. 7.3; see
+    /// [`relay_share`](crate::relay_share)). Above 1, congestion control that spares these
+    /// flows holds back. From 2^-16 to 65 535, with steps of 2^-16; infinity is the largest.
+    /// False if there is no such path, or `rho` is not a positive number.
+    pub fn set_path_share(&mut self, id: u32, rho: f64) -> bool {
+        let is_announced = rho > 0.0 && self.paths.get(id).is_some();
+        if is_announced {
+            self.control.shares.announce(id, rho);
+        }
+        is_announced
+    }
+
     /// Tells the peer where else this end can be reached. False beyond 16 addresses.
     pub fn advertise_address(&mut self, address: std::net::SocketAddr) -> bool {
         self.addresses.advertise(address)
@@ -218,6 +231,7 @@ impl Connection {
             return;
         };
         self.give_up_in_flight(now, index);
+        self.control.shares.forget(id);
         let Some((path, local)) = self.paths.remove(id) else {
             return;
         };

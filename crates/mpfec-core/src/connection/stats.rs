@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mpfec_congestion::LossEvidence;
+
 use crate::address::FourTuple;
 use crate::path::Path;
 use crate::stream::StreamStats;
@@ -64,6 +66,10 @@ pub struct PathStats {
     pub controller: &'static str,
     /// Lost packets by verdict: congestion, unknown, wireless.
     pub loss_verdicts: [u64; 3],
+    /// What spoke for the latest verdict, if there was one.
+    pub loss_evidence: Option<LossEvidence>,
+    /// What the peer says the path takes of a relay's link (`rho_r`, UC Eq. 7.3), if it does.
+    pub share: Option<f64>,
 }
 
 /// What a path is good for.
@@ -121,6 +127,8 @@ impl PathStats {
             delivered_bytes: path.counters.delivered_bytes,
             controller: path.controller.state(),
             loss_verdicts: [verdicts.congestion, verdicts.unknown, verdicts.wireless],
+            loss_evidence: path.losses.evidence(),
+            share: path.share,
         }
     }
 }

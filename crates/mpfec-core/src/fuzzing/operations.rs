@@ -300,9 +300,12 @@ fn on_connection(scene: &mut Scene, input: &mut Input<'_>, operation: u8) {
         }
         28 => {
             let path = u32::from(input.byte() % 8);
-            match input.byte() % 3 {
+            match input.byte() % 4 {
                 0 => connection.close_path(now, path),
                 1 => connection.set_backup(path, true),
+                3 => {
+                    connection.set_path_share(path, f64::from(input.byte()) / 16.0);
+                }
                 _ => connection.set_backup(path, false),
             }
         }

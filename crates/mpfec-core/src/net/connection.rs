@@ -287,6 +287,14 @@ impl Connection {
         self.guard.0.wake_driver();
     }
 
+    /// Tells the peer what its data on a path would take of a relay's link: see
+    /// [`Connection::set_path_share`](crate::Connection::set_path_share).
+    pub fn set_path_share(&self, path: u32, rho: f64) -> bool {
+        let is_announced = self.guard.0.lock().connection.set_path_share(path, rho);
+        self.guard.0.wake_driver();
+        is_announced
+    }
+
     /// What happens to the paths: those events since the connection began are kept, up to
     /// 256, until they are taken.
     #[must_use]

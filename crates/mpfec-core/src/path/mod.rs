@@ -4,6 +4,7 @@ mod ack_route;
 mod ecn;
 mod liveness;
 mod loss_rate;
+mod losses;
 mod mtu;
 mod set;
 mod validation;
@@ -22,6 +23,7 @@ use self::ack_route::AckRoute;
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
+use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
 pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 pub(crate) use self::validation::Validation;
@@ -78,6 +80,10 @@ pub(crate) struct Path {
     pub(crate) backup: bool,
     /// The peer's latest word on whether the path is only for backup.
     peer_status: u64,
+    /// The peer's latest word on what the path takes of a relay's link.
+    peer_share: u64,
+    /// That share (`rho_r`, UC Eq. 7.3), if there was a word.
+    pub(crate) share: Option<f64>,
     pub(crate) ecn: EcnValidation,
     pub(crate) mtu: MtuDiscovery,
     pub(crate) space: PacketSpace<PacketState>,
@@ -94,6 +100,7 @@ pub(crate) struct Path {
     pub(crate) delivery: DeliveryRate,
     pub(crate) delivery_rate: u64,
     pub(crate) loss: LossRate,
+    pub(crate) losses: LossWatch,
     pub(crate) app_limited: bool,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
@@ -154,6 +161,8 @@ impl Path {
             liveness: Liveness::default(),
             backup: false,
             peer_status: 0,
+            peer_share: 0,
+            share: None,
             ecn: EcnValidation::default(),
             mtu: MtuDiscovery::new(start.max_mtu),
             space: PacketSpace::new(),
@@ -168,6 +177,7 @@ impl Path {
             delivery: DeliveryRate::new(now),
             delivery_rate: 0,
             loss: LossRate::new(),
+            losses: LossWatch::default(),
             app_limited: true,
             counters: PathCounters::default(),
             last_received: None,
@@ -304,6 +314,25 @@ impl Path {
         if sequence > self.peer_status {
             self.peer_status = sequence;
             self.backup = backup;
+        }
+    }
+
+    /// The peer says what the path takes of a relay's link; late words do not count.
+    pub(crate) fn on_peer_share(&mut self, sequence: u64, rho: Option<f64>) {
+        if sequence > self.peer_share {
+            self.peer_share = sequence;
+            if let Some(rho) = rho {
+                self.share = Some(rho);
+                self.controller.on_share(rho);
+            }
+        }
+    }
+
+    /// Says so if congestion control takes losses for something else than before.
+    pub(crate) fn report_verdict(&mut self) {
+        let verdicts = self.controller.loss_verdicts();
+        if let Some(evidence) = self.losses.check(verdicts, &self.rtt) {
+            tracing::info!("path {}: {evidence}", self.id);
         }
     }
 

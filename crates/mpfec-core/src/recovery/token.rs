@@ -62,6 +62,9 @@ pub(crate) enum Token {
     PathStatus {
         path: u32,
     },
+    PathShare {
+        path: u32,
+    },
     HandshakeDone,
     AddAddress {
         id: u64,

@@ -29,7 +29,7 @@ pub(crate) use self::flow::{
 };
 pub(crate) use self::path::{
     AddAddress, Authenticate, PathAbandon, PathChallenge, PathConnectionId, PathResponse,
-    PathStatus, RemoveAddress,
+    PathShare, PathStatus, RemoveAddress,
 };
 pub(crate) use self::stream::{BlockAck, ResetStream, StopSending, StreamDelivered, StreamFin};
 pub(crate) use self::symbol::{Symbol, SymbolCode, SymbolHeader};
@@ -67,6 +67,7 @@ pub(crate) enum Frame {
     RemoveAddress(RemoveAddress),
     Authenticate(Authenticate),
     PathStatus(PathStatus),
+    PathShare(PathShare),
     BlockAck(BlockAck),
     Datagram(DatagramFrame),
     Symbol(Symbol),
@@ -101,6 +102,7 @@ impl Frame {
             Self::RemoveAddress(_) => REMOVE_ADDRESS,
             Self::Authenticate(_) => AUTHENTICATE,
             Self::PathStatus(_) => PATH_STATUS,
+            Self::PathShare(_) => PATH_SHARE,
             Self::BlockAck(_) => BLOCK_ACK,
             Self::Datagram(_) => DATAGRAM_WITH_LENGTH,
             Self::Symbol(frame) => frame.ty(),
@@ -132,6 +134,7 @@ impl Frame {
             Self::RemoveAddress(frame) => frame.size(),
             Self::Authenticate(frame) => frame.size(),
             Self::PathStatus(frame) => frame.size(),
+            Self::PathShare(frame) => frame.size(),
             Self::BlockAck(frame) => frame.size(),
             Self::Datagram(frame) => frame.size(),
             Self::Symbol(frame) => frame.size(),
@@ -166,6 +169,7 @@ impl Frame {
             Self::RemoveAddress(frame) => frame.encode(out),
             Self::Authenticate(frame) => frame.encode(out),
             Self::PathStatus(frame) => frame.encode(out),
+            Self::PathShare(frame) => frame.encode(out),
             Self::BlockAck(frame) => frame.encode(out),
             Self::Datagram(frame) => frame.encode(out),
             Self::Symbol(frame) => frame.encode(out),
@@ -224,6 +228,7 @@ impl Frame {
             REMOVE_ADDRESS => Self::RemoveAddress(RemoveAddress::parse(reader)?),
             AUTHENTICATE => Self::Authenticate(Authenticate::parse(reader)?),
             PATH_STATUS => Self::PathStatus(PathStatus::parse(reader)?),
+            PATH_SHARE => Self::PathShare(PathShare::parse(reader)?),
             BLOCK_ACK => Self::BlockAck(BlockAck::parse(reader)?.checked()?),
             DATAGRAM | DATAGRAM_WITH_LENGTH => {
                 Self::Datagram(DatagramFrame::parse(ty, payload, reader)?)
@@ -322,6 +327,7 @@ types! {
     REMOVE_ADDRESS = 0x20;
     AUTHENTICATE = 0x21;
     PATH_STATUS = 0x22;
+    PATH_SHARE = 0x23;
     BLOCK_ACK = 0x24;
     DATAGRAM = 0x30;
     DATAGRAM_WITH_LENGTH = 0x31;

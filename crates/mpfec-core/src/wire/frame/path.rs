@@ -3,7 +3,7 @@
 use super::field::plain_frame;
 use super::{
     ADD_ADDRESS, AUTHENTICATE, PATH_ABANDON, PATH_CHALLENGE, PATH_CONNECTION_ID, PATH_RESPONSE,
-    PATH_STATUS, REMOVE_ADDRESS,
+    PATH_SHARE, PATH_STATUS, REMOVE_ADDRESS,
 };
 use crate::wire::IssuedId;
 
@@ -49,6 +49,33 @@ plain_frame! {
         backup: bool,
     }
 }
+
+plain_frame! {
+    /// How much more the path would take of a relay's link under standard control than the
+    /// relay's own flows leave unused (`rho_r`, UC Eq. 7.3).
+    PathShare = PATH_SHARE => {
+        path: u32,
+        /// Later shares of the path have higher numbers.
+        sequence: u64,
+        /// In units of 2^-16; 0 says nothing.
+        share: u32,
+    }
+}
+
+impl PathShare {
+    /// `rho` as it is written: at least one unit, and what is too large for it is the largest.
+    pub(crate) fn of(rho: f64) -> u32 {
+        (rho * UNITS).clamp(1.0, f64::from(u32::MAX)).round() as u32
+    }
+
+    /// The number that the share stands for, unless it says nothing.
+    pub(crate) fn rho(&self) -> Option<f64> {
+        (self.share > 0).then(|| f64::from(self.share) / UNITS)
+    }
+}
+
+/// Units of a share in 1.
+const UNITS: f64 = 65_536.0;
 
 plain_frame! {
     /// The sender can be reached here as well (after RFC 8684 §3.4.1).

@@ -176,6 +176,13 @@ fn plain_frame() -> impl Strategy<Value = Frame> {
                 backup,
             })
         }),
+        (any::<u32>(), number(), any::<u32>()).prop_map(|(path, sequence, share)| {
+            Frame::PathShare(PathShare {
+                path,
+                sequence,
+                share,
+            })
+        }),
         (stream(), number(), 0_u32..=1024).prop_map(|(stream, sbn, missing)| Frame::BlockAck(
             BlockAck {
                 stream,
@@ -359,4 +366,23 @@ proptest! {
         let frames: Vec<Frame> = Frames::new(Bytes::from(bytes)).map_while(Result::ok).collect();
         prop_assert_eq!(parse(&encode(&frames)), Ok(frames));
     }
+}
+
+#[test]
+fn shares_are_kept_to_a_65536th() {
+    for (rho, share) in [
+        (1.25, 0x1_4000),
+        (1e-9, 1),
+        (0.0, 1),
+        (f64::INFINITY, u32::MAX),
+    ] {
+        assert_eq!(PathShare::of(rho), share, "{rho}");
+    }
+    let frame = PathShare {
+        path: 0,
+        sequence: 1,
+        share: 0x1_4000,
+    };
+    assert_eq!(frame.rho(), Some(1.25));
+    assert_eq!(PathShare { share: 0, ..frame }.rho(), None);
 }
