@@ -1,18 +1,20 @@
 //! Cross traffic: what else uses the links.
 //!
-//! An [`AimdFlow`] probes for rate as TCP NewReno does, an [`OnOff`] source does not care
-//! what gets lost, and a [`Sink`] receives both. They fill datagrams of a size of their
+//! A [`Tcp`] sender probes for rate as NewReno does, or with other factors; a [`Source`] does
+//! not care what gets lost; a [`Sink`] receives both. They fill datagrams of sizes of their
 //! choice with a small header and zeros.
 
-mod aimd;
-mod on_off;
+mod pattern;
 mod sink;
+mod source;
 mod spread;
+mod tcp;
 
-pub use self::aimd::{Aimd, AimdFlow};
-pub use self::on_off::{OnOff, OnOffConfig};
-pub use self::sink::Sink;
+pub use self::pattern::{PacketSizes, Pattern};
+pub use self::sink::{Received, Sink};
+pub use self::source::{Source, SourceConfig, Times};
 pub use self::spread::Spread;
+pub use self::tcp::{Aimd, Tcp, TcpConfig};
 
 use std::time::Instant;
 
@@ -21,11 +23,20 @@ use bytes::Bytes;
 use crate::{Host, Packet};
 
 /// Either a host under test or cross traffic, for a network that has both.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a network has few hosts, and asks each of them all the time"
+)]
 pub enum Node<H> {
     /// What the simulation is about.
     Subject(H),
-    /// Anything else.
-    Traffic(Box<dyn Host>),
+    /// Sends as TCP does.
+    Tcp(Tcp),
+    /// Sends as it likes.
+    Source(Source),
+    /// Receives from either.
+    Sink(Sink),
 }
 
 impl<H> Node<H> {
@@ -33,7 +44,7 @@ impl<H> Node<H> {
     pub fn subject(&self) -> Option<&H> {
         match self {
             Self::Subject(host) => Some(host),
-            Self::Traffic(_) => None,
+            _ => None,
         }
     }
 
@@ -41,18 +52,8 @@ impl<H> Node<H> {
     pub fn subject_mut(&mut self) -> Option<&mut H> {
         match self {
             Self::Subject(host) => Some(host),
-            Self::Traffic(_) => None,
+            _ => None,
         }
-    }
-}
-
-impl<H> std::fmt::Debug for Node<H> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.subject().is_some() {
-            "Subject"
-        } else {
-            "Traffic"
-        })
     }
 }
 
@@ -60,35 +61,45 @@ impl<H: Host> Host for Node<H> {
     fn handle_datagram(&mut self, now: Instant, packet: Packet) {
         match self {
             Self::Subject(host) => host.handle_datagram(now, packet),
-            Self::Traffic(host) => host.handle_datagram(now, packet),
+            Self::Tcp(host) => host.handle_datagram(now, packet),
+            Self::Source(host) => host.handle_datagram(now, packet),
+            Self::Sink(host) => host.handle_datagram(now, packet),
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         match self {
             Self::Subject(host) => host.handle_timeout(now),
-            Self::Traffic(host) => host.handle_timeout(now),
+            Self::Tcp(host) => host.handle_timeout(now),
+            Self::Source(host) => host.handle_timeout(now),
+            Self::Sink(host) => host.handle_timeout(now),
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         match self {
             Self::Subject(host) => host.poll_transmit(now),
-            Self::Traffic(host) => host.poll_transmit(now),
+            Self::Tcp(host) => host.poll_transmit(now),
+            Self::Source(host) => host.poll_transmit(now),
+            Self::Sink(host) => host.poll_transmit(now),
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Subject(host) => host.poll_timeout(),
-            Self::Traffic(host) => host.poll_timeout(),
+            Self::Tcp(host) => host.poll_timeout(),
+            Self::Source(host) => host.poll_timeout(),
+            Self::Sink(host) => host.poll_timeout(),
         }
     }
 
     fn next_timer(&self) -> String {
         match self {
             Self::Subject(host) => host.next_timer(),
-            Self::Traffic(host) => host.next_timer(),
+            Self::Tcp(host) => host.next_timer(),
+            Self::Source(host) => host.next_timer(),
+            Self::Sink(host) => host.next_timer(),
         }
     }
 }
@@ -100,7 +111,7 @@ enum Header {
     Plain,
     /// Wants its number back.
     Data(u64),
-    /// The number of what arrived.
+    /// The number that is next in order.
     Ack(u64),
 }
 

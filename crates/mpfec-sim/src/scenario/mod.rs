@@ -63,7 +63,7 @@ pub use self::error::{ScenarioError, ScenarioProblem};
 pub use self::file::{MOST_BYTES, MOST_CELLS};
 pub use self::statistics::Summary;
 pub use self::topology::{LinkChange, SharedLink};
-pub use self::traffic::{PacketSizes, Route, Times, Traffic, TrafficKind};
+pub use self::traffic::{Route, Traffic, TrafficKind};
 
 use crate::Setup;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpfec_core::Profile;
 
-use crate::traffic::{Aimd, Spread};
+use crate::traffic::{Aimd, PacketSizes, Times};
 
 /// Flows that compete with the connection under test, with ends of their own.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,19 +57,6 @@ pub enum TrafficKind {
     },
 }
 
-/// Times on and off.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
-    /// Mean of the times on.
-    pub on: Duration,
-    /// How they vary.
-    pub on_spread: Spread,
-    /// Mean of the times off.
-    pub off: Duration,
-    /// How they vary.
-    pub off_spread: Spread,
-}
-
 /// Where a flow goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
@@ -77,104 +64,4 @@ pub enum Route {
     Path(usize),
     /// Over these shared links, in the order from the client's side to the server's.
     Links(Vec<usize>),
-}
-
-/// Sizes of packets on the link, headers included, and how likely each is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PacketSizes {
-    /// Bytes and share; the shares add up to 1. At least one.
-    mix: Vec<(u16, f64)>,
-}
-
-impl PacketSizes {
-    /// All the same.
-    #[must_use]
-    pub fn fixed(bytes: u16) -> Self {
-        Self {
-            mix: vec![(bytes, 1.0)],
-        }
-    }
-
-    /// Sizes with weights, which need not add up to 1. `None` without any, or with weights
-    /// that are negative, not finite, or all zero.
-    #[must_use]
-    pub fn mixed(mut mix: Vec<(u16, f64)>) -> Option<Self> {
-        let sum: f64 = mix.iter().map(|(_, weight)| weight).sum();
-        let is_valid = mix
-            .iter()
-            .all(|(_, weight)| weight.is_finite() && *weight >= 0.0);
-        if !is_valid || !sum.is_finite() || sum <= 0.0 {
-            return None;
-        }
-        for (_, weight) in &mut mix {
-            *weight /= sum;
-        }
-        Some(Self { mix })
-    }
-
-    /// The size at a point of the unit interval: with points equally likely, sizes are as
-    /// likely as they should be.
-    #[must_use]
-    pub fn at(&self, mut point: f64) -> u16 {
-        for (bytes, share) in &self.mix {
-            if point < *share {
-                return *bytes;
-            }
-            point -= share;
-        }
-        self.largest()
-    }
-
-    /// The largest one.
-    #[must_use]
-    pub fn largest(&self) -> u16 {
-        self.mix.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
-    }
-
-    /// On average, in bytes.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        self.mix
-            .iter()
-            .map(|(bytes, share)| f64::from(*bytes) * share)
-            .sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mix_has_its_sizes_as_often_as_it_says() {
-        let mix = vec![
-            (44, 49.0),
-            (576, 1.2),
-            (628, 2.1),
-            (1300, 1.7),
-            (1500, 46.0),
-        ];
-        let sizes = PacketSizes::mixed(mix).expect("positive weights");
-        let mut points = (0..1000).map(|step| f64::from(step) / 1000.0);
-        assert_eq!(points.clone().filter(|at| sizes.at(*at) == 44).count(), 490);
-        assert_eq!(
-            points.clone().filter(|at| sizes.at(*at) == 1500).count(),
-            460
-        );
-        assert!(points.all(|at| [44, 576, 628, 1300, 1500].contains(&sizes.at(at))));
-        assert_eq!((sizes.at(1.0), sizes.largest()), (1500, 1500));
-        assert!((sizes.mean() - 753.8).abs() < 0.1, "{}", sizes.mean());
-    }
-
-    #[test]
-    fn weights_that_make_no_sense_are_no_mix() {
-        for mix in [
-            vec![],
-            vec![(40, 0.0)],
-            vec![(40, -1.0), (50, 2.0)],
-            vec![(40, f64::NAN)],
-        ] {
-            assert_eq!(PacketSizes::mixed(mix), None);
-        }
-    }
 }

@@ -7,12 +7,48 @@ use std::time::Instant;
 use super::Header;
 use crate::{Host, Packet};
 
-/// Acknowledges every datagram that wants it, at once, and counts the bytes of each
-/// sender. One sink may serve any number of flows.
+/// Receives what [`Tcp`](super::Tcp) senders and [`Source`](super::Source)s send, puts the
+/// packets of the former in order and acknowledges each of them at once. One sink may serve any
+/// number of flows.
 #[derive(Debug, Default)]
 pub struct Sink {
-    received: BTreeMap<SocketAddr, u64>,
+    received: BTreeMap<SocketAddr, Received>,
     acks: VecDeque<Packet>,
+}
+
+/// What a sink has from one sender.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Received {
+    /// Payload bytes, header included: of a TCP flow in order and once, as its application
+    /// gets them.
+    pub bytes: u64,
+    /// Packets that arrived, each copy counted.
+    pub packets: u64,
+    /// The number that is next in order.
+    next: u64,
+    /// Sizes of packets that came before their turn.
+    early: BTreeMap<u64, usize>,
+}
+
+impl Received {
+    /// Takes a packet of a TCP flow; returns the number that is next in order.
+    fn take(&mut self, number: u64, size: usize) -> u64 {
+        if number == self.next {
+            self.bytes += size as u64;
+            self.next += 1;
+            while let Some(first) = self
+                .early
+                .first_entry()
+                .filter(|entry| *entry.key() == self.next)
+            {
+                self.bytes += first.remove() as u64;
+                self.next += 1;
+            }
+        } else if number > self.next && self.early.len() < MOST_EARLY {
+            self.early.insert(number, size);
+        }
+        self.next
+    }
 }
 
 impl Sink {
@@ -22,33 +58,55 @@ impl Sink {
         Self::default()
     }
 
-    /// Payload bytes received from `sender`, header included.
+    /// What it has from `sender`.
+    #[must_use]
+    pub fn from(&self, sender: SocketAddr) -> Received {
+        self.received.get(&sender).cloned().unwrap_or_default()
+    }
+
+    /// Payload bytes received from `sender`.
     #[must_use]
     pub fn received_from(&self, sender: SocketAddr) -> u64 {
-        self.received.get(&sender).copied().unwrap_or(0)
+        self.received
+            .get(&sender)
+            .map_or(0, |received| received.bytes)
     }
 
     /// Payload bytes received from anyone.
     #[must_use]
     pub fn received(&self) -> u64 {
-        self.received.values().sum()
+        self.received.values().map(|received| received.bytes).sum()
+    }
+
+    /// Packets received from anyone.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.received
+            .values()
+            .map(|received| received.packets)
+            .sum()
     }
 }
 
 impl Host for Sink {
     fn handle_datagram(&mut self, _now: Instant, packet: Packet) {
-        let Some(header) = Header::parse(&packet.payload) else {
+        let header = Header::parse(&packet.payload);
+        if !matches!(header, Some(Header::Plain | Header::Data(_))) {
             return;
-        };
-        *self.received.entry(packet.from).or_default() += packet.payload.len() as u64;
-        if let Header::Data(number) = header {
-            let payload = Header::Ack(number).payload(0);
+        }
+        let size = packet.payload.len();
+        let received = self.received.entry(packet.from).or_default();
+        received.packets += 1;
+        if let Some(Header::Data(number)) = header {
+            let next = received.take(number, size);
             self.acks.push_back(Packet {
                 from: packet.to,
                 to: packet.from,
                 ecn: 0,
-                payload,
+                payload: Header::Ack(next).payload(0),
             });
+        } else {
+            received.bytes += size as u64;
         }
     }
 
@@ -62,3 +120,6 @@ impl Host for Sink {
         None
     }
 }
+
+/// Packets kept before their turn: a window that no flow reaches.
+const MOST_EARLY: usize = 1 << 20;

@@ -15,8 +15,8 @@ fn secs(secs: u64) -> Duration {
 /// What the tests plug into a network.
 #[derive(Debug)]
 enum Peer {
-    Flow(AimdFlow),
-    Source(OnOff),
+    Flow(Tcp),
+    Source(Source),
     Sink(Sink),
 }
 
@@ -100,11 +100,20 @@ impl Dumbbell {
     }
 
     fn add_flow(&mut self, aimd: Aimd, bytes: Option<u64>) {
-        self.add(|from, to, start| Peer::Flow(AimdFlow::new(from, to, 1472, aimd, start, bytes)));
+        self.add_tcp(TcpConfig {
+            aimd,
+            pattern: full_packets(),
+            rate: None,
+            bytes,
+        });
     }
 
-    fn add_source(&mut self, config: OnOffConfig) {
-        self.add(|from, to, start| Peer::Source(OnOff::new(from, to, config, start, 9)));
+    fn add_tcp(&mut self, config: TcpConfig) {
+        self.add(|from, to, start| Peer::Flow(Tcp::new(from, to, config, start, 9)));
+    }
+
+    fn add_source(&mut self, config: SourceConfig) {
+        self.add(|from, to, start| Peer::Source(Source::new(from, to, config, start, 9)));
     }
 
     /// Bytes the sink has from each sender.
@@ -131,11 +140,21 @@ impl Dumbbell {
             .collect()
     }
 
-    fn flow(&self, index: usize) -> &AimdFlow {
+    fn flow(&self, index: usize) -> &Tcp {
         let Peer::Flow(flow) = self.network.host(self.senders[index]) else {
             unreachable!("a flow")
         };
         flow
+    }
+}
+
+/// From the start on, packets of 1500 bytes.
+fn full_packets() -> Pattern {
+    Pattern {
+        start: Duration::ZERO,
+        stop: None,
+        sizes: PacketSizes::fixed(1500),
+        overhead: 28,
     }
 }
 
@@ -196,9 +215,9 @@ fn a_flow_with_an_end_ends() {
     net.add_flow(Aimd::NEW_RENO, Some(5_000_000));
     let start = net.network.now();
     net.network.run_for(secs(30));
-    let done = net.flow(0).done_at().expect("done") - start;
+    let done = net.flow(0).finished_at().expect("done") - start;
     assert!((secs(4)..=secs(6)).contains(&done), "{done:?}");
-    assert!(net.received()[0] >= 5_000_000);
+    assert!((5_000_000..5_001_472).contains(&net.received()[0]));
     assert_eq!(net.rates(secs(10)), [0.0]);
 }
 
@@ -215,50 +234,144 @@ fn a_flow_survives_a_cut() {
         .act(crate::Action::Link(bottleneck, crate::Change::Restore));
     net.network.run_for(secs(10));
     assert!(net.rates(secs(20))[0] > 9.0);
+    assert!(net.flow(0).timeouts() >= 2);
+}
+
+#[test]
+fn a_slow_start_that_overruns_a_short_queue_costs_no_more_than_seconds() {
+    let mut net =
+        Dumbbell::new(LinkConfig::new(10_000_000, ms(20)).with_queue(QueueLimit::Packets(8)));
+    net.add_flow(Aimd::NEW_RENO, None);
+    net.network.run_for(secs(3));
+    let flow = net.flow(0);
+    assert!(flow.sent_again() >= 3, "{}", flow.sent_again());
+    let rate = net.rates(secs(30))[0];
+    // Half a window is 20 of 41 packets: 3/4 of the rate and more.
+    assert!((7.4..9.8).contains(&rate), "{rate}");
+    assert!(net.flow(0).timeouts() <= 4, "{}", net.flow(0).timeouts());
+}
+
+#[test]
+fn what_arrives_is_what_was_sent_whatever_is_lost_or_comes_late() {
+    let lossy = LinkConfig {
+        jitter: ms(30),
+        jitter_reorders: true,
+        ..LinkConfig::new(10_000_000, ms(10)).with_loss(0.1)
+    };
+    let mut net = Dumbbell::new(lossy);
+    net.add_flow(Aimd::NEW_RENO, Some(1_472_000));
+    net.network.run_for(secs(600));
+    assert!(net.flow(0).finished_at().is_some());
+    assert_eq!(net.received(), [1_472_000]);
+}
+
+#[test]
+fn an_application_with_little_to_say_gets_its_rate_and_leaves_the_rest() {
+    let mut net = Dumbbell::new(bottleneck());
+    net.add_tcp(TcpConfig {
+        aimd: Aimd::NEW_RENO,
+        pattern: full_packets(),
+        rate: Some(2_000_000),
+        bytes: None,
+    });
+    net.network.run_for(secs(5));
+    let rate = net.rates(secs(60))[0];
+    assert!(
+        (rate / (2.0 * 1472.0 / 1500.0) - 1.0).abs() < 0.01,
+        "{rate}"
+    );
+    // A window that is not used does not grow.
+    assert!(net.flow(0).window() < 40.0, "{}", net.flow(0).window());
+}
+
+#[test]
+fn a_gentler_flow_gets_the_same_share_if_its_factors_say_so() {
+    // UC Eq. 7.2: increase = 3 (1 - decrease) / (1 + decrease).
+    let decrease = 0.625;
+    let increase = 3.0 * (1.0 - decrease) / (1.0 + decrease);
+    let mut net = Dumbbell::new(bottleneck());
+    net.add_flow(Aimd::NEW_RENO, None);
+    net.add_flow(Aimd { increase, decrease }, None);
+    net.network.run_for(secs(20));
+    let rates = net.rates(secs(300));
+    assert!((0.5..2.0).contains(&(rates[0] / rates[1])), "{rates:?}");
+}
+
+#[test]
+fn flows_keep_to_their_times_and_sizes() {
+    let pattern = Pattern {
+        start: secs(2),
+        stop: Some(secs(4)),
+        sizes: PacketSizes::mixed(vec![(100, 1.0), (1500, 1.0)]).expect("weights"),
+        overhead: 28,
+    };
+    let mut net = Dumbbell::new(LinkConfig::new(100_000_000, ms(1)));
+    net.add_source(SourceConfig {
+        rate: 8_000_000,
+        times: None,
+        pattern: pattern.clone(),
+    });
+    net.add_tcp(TcpConfig {
+        aimd: Aimd::NEW_RENO,
+        pattern,
+        rate: Some(16_000_000),
+        bytes: None,
+    });
+    assert_eq!(net.rates(secs(2)), [0.0, 0.0]);
+    let rates = net.rates(secs(2));
+    // 772 of 800 bytes are payload, on average.
+    assert!((rates[0] - 7.7).abs() < 0.2, "{rates:?}");
+    assert!((rates[1] - 15.4).abs() < 0.4, "{rates:?}");
+    net.network.run_for(ms(100));
+    assert_eq!(net.rates(secs(2)), [0.0, 0.0]);
 }
 
 #[test]
 fn a_source_has_its_rate_on_average() {
-    let config = OnOffConfig {
+    let config = |times| SourceConfig {
         rate: 4_000_000,
-        size: 1000,
-        on: ms(500),
-        off: ms(500),
-        is_random: false,
+        times,
+        pattern: full_packets(),
     };
-    for (is_random, slack) in [(false, 0.01), (true, 0.25)] {
+    let times = |spread| Times {
+        on: ms(500),
+        on_spread: spread,
+        off: ms(500),
+        off_spread: spread,
+    };
+    let on_average = 2.0 * 1472.0 / 1500.0;
+    for (spread, slack) in [
+        (Spread::Constant, 0.01),
+        (Spread::Exponential, 0.25),
+        (Spread::Pareto { shape: 1.9 }, 0.3),
+    ] {
         let mut net = Dumbbell::new(LinkConfig::new(100_000_000, ms(1)));
-        net.add_source(OnOffConfig {
-            is_random,
-            ..config
-        });
+        net.add_source(config(Some(times(spread))));
         let rate = net.rates(secs(400))[0];
-        assert!((rate / 2.0 - 1.0).abs() < slack, "{rate}");
+        assert!(
+            (rate / on_average - 1.0).abs() < slack,
+            "{spread:?}: {rate}"
+        );
     }
     let mut net = Dumbbell::new(LinkConfig::new(100_000_000, ms(1)));
-    net.add_source(OnOffConfig {
-        off: Duration::ZERO,
-        ..config
-    });
+    net.add_source(config(None));
     let rate = net.rates(secs(100))[0];
-    assert!((rate / 4.0 - 1.0).abs() < 0.01, "{rate}");
+    assert!((rate / on_average - 2.0).abs() < 0.02, "{rate}");
 }
 
 #[test]
 fn a_flow_takes_what_a_source_leaves() {
     let mut net = Dumbbell::new(bottleneck());
     net.add_flow(Aimd::NEW_RENO, None);
-    net.add_source(OnOffConfig {
+    net.add_source(SourceConfig {
         rate: 5_000_000,
-        size: 1472,
-        on: secs(1),
-        off: Duration::ZERO,
-        is_random: false,
+        times: None,
+        pattern: full_packets(),
     });
     net.network.run_for(secs(10));
     let rates = net.rates(secs(60));
     assert!(
-        (3.8..=4.9).contains(&rates[0]) && rates[1] > 4.6,
+        (3.6..=4.95).contains(&rates[0]) && rates[1] > 4.6,
         "{rates:?}"
     );
 }
@@ -268,8 +381,14 @@ fn subjects_and_traffic_live_in_one_network() {
     let mut network: Network<Node<Sink>> = Network::new(1);
     let (from, to) = (Dumbbell::address(0), Dumbbell::sink_address());
     let sink = network.add_host("sink", Node::Subject(Sink::new()));
-    let flow = AimdFlow::new(from, to, 1000, Aimd::NEW_RENO, network.now(), Some(100_000));
-    let flow = network.add_host("flow", Node::Traffic(Box::new(flow)));
+    let config = TcpConfig {
+        aimd: Aimd::NEW_RENO,
+        pattern: full_packets(),
+        rate: None,
+        bytes: Some(147_200),
+    };
+    let flow = Tcp::new(from, to, config, network.now(), 1);
+    let flow = network.add_host("flow", Node::Tcp(flow));
     network.add_address(sink, to);
     network.add_address(flow, from);
     let link = network.add_link("link", LinkConfig::new(1_000_000, ms(10)));
@@ -278,6 +397,6 @@ fn subjects_and_traffic_live_in_one_network() {
     network.run_for(secs(5));
     assert_eq!(
         network.host(sink).subject().map(Sink::received),
-        Some(100_000)
+        Some(147_200)
     );
 }

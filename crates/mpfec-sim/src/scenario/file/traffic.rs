@@ -9,8 +9,8 @@ use super::profile_called;
 use crate::Setup;
 use crate::scenario::error::ScenarioProblem;
 use crate::scenario::topology::SharedLink;
-use crate::scenario::traffic::{PacketSizes, Route, Times, Traffic, TrafficKind};
-use crate::traffic::{Aimd, Spread};
+use crate::scenario::traffic::{Route, Traffic, TrafficKind};
+use crate::traffic::{Aimd, PacketSizes, Spread, Times};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,437 @@
+//! The sending half of a TCP connection that competes for the links.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::{Header, Pattern};
+use crate::{Host, Packet, Rng};
+
+/// Additive increase, multiplicative decrease (UC Eq. 7.2 relates the two).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aimd {
+    /// Packets by which the window grows in a round trip without loss.
+    pub increase: f64,
+    /// What remains of the window after a loss, 0..1.
+    pub decrease: f64,
+}
+
+impl Aimd {
+    /// TCP NewReno (RFC 5681, RFC 6582): one packet more, or half.
+    pub const NEW_RENO: Self = Self {
+        increase: 1.0,
+        decrease: 0.5,
+    };
+}
+
+/// What a [`Tcp`] sender does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TcpConfig {
+    /// How its window grows and shrinks.
+    pub aimd: Aimd,
+    /// When it sends, and packets of which sizes.
+    pub pattern: Pattern,
+    /// Bits per second on the link that its application has to send, from the start on; as
+    /// much as it can if absent.
+    pub rate: Option<u64>,
+    /// UDP payload bytes that its application has to send; without an end if absent.
+    pub bytes: Option<u64>,
+}
+
+/// A TCP sender that counts in packets: slow start and congestion avoidance (RFC 5681), limited
+/// transmit (RFC 3042), NewReno's fast retransmit and recovery without SACK (RFC 6582), and the
+/// retransmission timeout with Karn's rule and exponential back-off (RFC 6298).
+/// A [`Sink`](super::Sink) is its receiver, which acknowledges every packet.
+#[derive(Debug)]
+pub struct Tcp {
+    from: SocketAddr,
+    to: SocketAddr,
+    config: TcpConfig,
+    start: Instant,
+    stop: Option<Instant>,
+    rng: Rng,
+    /// Packets from `acknowledged` on that were sent at least once.
+    segments: VecDeque<Segment>,
+    /// Number of the first packet that is not acknowledged.
+    acknowledged: u64,
+    /// Number of the packet that leaves next; below the end of `segments` after a timeout.
+    next: u64,
+    /// Payload bytes of new packets so far.
+    written: u64,
+    /// Congestion window in packets.
+    window: f64,
+    /// Packets below this number left under a window that was used up.
+    full_until: u64,
+    slow_start_until: f64,
+    duplicates: u32,
+    /// In fast recovery, until everything below this number is acknowledged.
+    recovering_until: Option<u64>,
+    /// No fast retransmit for packets below this number: duplicates of what was sent before a
+    /// timeout or a recovery are no sign of a new loss (RFC 6582 §3.2, step 1).
+    no_recovery_before: u64,
+    /// A packet to be sent again before anything else.
+    again: Option<u64>,
+    round_trip: RoundTrip,
+    /// When the retransmission timer was started last.
+    timer_from: Option<Instant>,
+    /// Whether a partial acknowledgement of this recovery has restarted the timer.
+    has_restarted: bool,
+    finished_at: Option<Instant>,
+    sent: u64,
+    sent_again: u64,
+    timeouts: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    /// UDP payload bytes.
+    size: u16,
+    sent_at: Instant,
+    is_sent_again: bool,
+}
+
+/// Smoothed round trip and its variation (RFC 6298 §2).
+#[derive(Debug, Default)]
+struct RoundTrip {
+    smoothed: Option<Duration>,
+    variation: Duration,
+    /// Timeouts in a row.
+    backoff: u32,
+}
+
+impl Tcp {
+    /// A sender at `from` whose receiver is at `to`. Its packets' sizes repeat from `seed`;
+    /// `epoch` is what the times of its pattern count from.
+    #[must_use]
+    pub fn new(
+        from: SocketAddr,
+        to: SocketAddr,
+        config: TcpConfig,
+        epoch: Instant,
+        seed: u64,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            start: epoch + config.pattern.start,
+            stop: config.pattern.stop.map(|stop| epoch + stop),
+            config,
+            rng: Rng::new(seed),
+            segments: VecDeque::new(),
+            acknowledged: 0,
+            next: 0,
+            written: 0,
+            window: INITIAL_WINDOW,
+            full_until: 0,
+            slow_start_until: f64::INFINITY,
+            duplicates: 0,
+            recovering_until: None,
+            no_recovery_before: 0,
+            again: None,
+            round_trip: RoundTrip::default(),
+            timer_from: None,
+            has_restarted: false,
+            finished_at: None,
+            sent: 0,
+            sent_again: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Congestion window in packets.
+    #[must_use]
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Packets that left, whether for the first time or not.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Packets that left once more.
+    #[must_use]
+    pub fn sent_again(&self) -> u64 {
+        self.sent_again
+    }
+
+    /// How often the retransmission timer has expired.
+    #[must_use]
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// When all its bytes were acknowledged, if it has an end.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Instant> {
+        self.finished_at
+    }
+
+    /// The number after that of the last packet that was ever sent.
+    fn end(&self) -> u64 {
+        self.acknowledged + self.segments.len() as u64
+    }
+
+    /// Packets in flight, as TCP sees it.
+    fn flight(&self) -> u64 {
+        self.next - self.acknowledged
+    }
+
+    fn on_ack(&mut self, now: Instant, number: u64) {
+        if number > self.end() {
+            return;
+        }
+        if number > self.acknowledged {
+            self.on_new_ack(now, number);
+        } else if number == self.acknowledged && self.flight() > 0 {
+            self.on_duplicate();
+        }
+    }
+
+    fn on_new_ack(&mut self, now: Instant, number: u64) {
+        let newly = number - self.acknowledged;
+        let mut latest = None;
+        for _ in 0..newly {
+            latest = self.segments.pop_front();
+        }
+        if let Some(segment) = latest.filter(|segment| !segment.is_sent_again) {
+            self.round_trip.sample(now - segment.sent_at);
+        }
+        self.acknowledged = number;
+        self.next = self.next.max(number);
+        self.again = None;
+        let is_partial = self.recovering_until.is_some_and(|end| number < end);
+        // RFC 6298 §5.3; in recovery for the first partial one only (RFC 6582 §3.2, step 3).
+        if !is_partial || !std::mem::replace(&mut self.has_restarted, true) {
+            self.timer_from = Some(now);
+        }
+        self.round_trip.backoff = 0;
+        if is_partial {
+            self.again = Some(number);
+            self.window = (self.window - newly as f64 + 1.0).max(1.0);
+        } else if self.recovering_until.take().is_some() {
+            let flight = self.flight() as f64;
+            self.window = self.slow_start_until.min(flight.max(1.0) + 1.0);
+            self.duplicates = 0;
+        } else {
+            self.duplicates = 0;
+            // A window that was not used says nothing about the path (RFC 7661).
+            if number <= self.full_until {
+                self.grow();
+            }
+        }
+        let is_done = self
+            .config
+            .bytes
+            .is_some_and(|bytes| self.written >= bytes && self.segments.is_empty());
+        if is_done {
+            self.finished_at = self.finished_at.or(Some(now));
+        }
+    }
+
+    fn grow(&mut self) {
+        self.window += if self.window < self.slow_start_until {
+            1.0
+        } else {
+            self.config.aimd.increase / self.window
+        };
+    }
+
+    fn on_duplicate(&mut self) {
+        self.duplicates += 1;
+        if self.recovering_until.is_some() {
+            self.window += 1.0;
+        } else if self.duplicates == DUPLICATES && self.acknowledged >= self.no_recovery_before {
+            self.shrink();
+            self.window = self.slow_start_until + f64::from(DUPLICATES);
+            self.recovering_until = Some(self.next);
+            self.no_recovery_before = self.next;
+            self.has_restarted = false;
+            self.again = Some(self.acknowledged);
+        }
+    }
+
+    fn shrink(&mut self) {
+        let flight = self.flight() as f64;
+        self.slow_start_until = (flight * self.config.aimd.decrease).max(LEAST_WINDOW);
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.timeouts += 1;
+        // Of several in a row, the first one decides (RFC 5681 §3.1).
+        if self.round_trip.backoff == 0 {
+            self.shrink();
+        }
+        self.window = 1.0;
+        self.round_trip.backoff += 1;
+        self.recovering_until = None;
+        self.no_recovery_before = self.end();
+        self.duplicates = 0;
+        self.again = None;
+        self.next = self.acknowledged;
+        self.timer_from = Some(now);
+    }
+
+    fn timeout_at(&self) -> Option<Instant> {
+        if self.flight() == 0 {
+            return None;
+        }
+        Some(self.timer_from? + self.round_trip.timeout())
+    }
+
+    /// Whether the application has another packet, and if not, when it will.
+    fn offered(&self, now: Instant) -> Result<(), Option<Instant>> {
+        if self.config.bytes.is_some_and(|bytes| self.written >= bytes) {
+            return Err(None);
+        }
+        let Some(rate) = self.config.rate else {
+            return Ok(());
+        };
+        // The packet is there when its first bit would be due.
+        let link_bytes = self.written + self.end() * u64::from(self.config.pattern.overhead);
+        let due = self.start + Duration::from_secs_f64(link_bytes as f64 * 8.0 / rate as f64);
+        if due <= now { Ok(()) } else { Err(Some(due)) }
+    }
+
+    fn has_window(&self) -> bool {
+        let mut window = self.window.floor();
+        if self.recovering_until.is_none() {
+            // Limited transmit: each of the first two duplicates lets a new packet out.
+            window += f64::from(self.duplicates.min(DUPLICATES - 1));
+        }
+        (self.flight() as f64) < window
+    }
+
+    fn has_stopped(&self, now: Instant) -> bool {
+        self.stop.is_some_and(|stop| now >= stop)
+    }
+
+    fn data(&mut self, now: Instant, number: u64) -> Packet {
+        let index = (number - self.acknowledged) as usize;
+        let end = self.segments.len();
+        let size = if let Some(segment) = self.segments.get_mut(index) {
+            segment.is_sent_again = true;
+            segment.sent_at = now;
+            self.sent_again += 1;
+            segment.size
+        } else {
+            debug_assert_eq!(index, end, "packets leave in order");
+            let size = self.config.pattern.draw(&mut self.rng);
+            self.segments.push_back(Segment {
+                size,
+                sent_at: now,
+                is_sent_again: false,
+            });
+            self.written += u64::from(size);
+            size
+        };
+        self.sent += 1;
+        if self.timer_from.is_none() || self.flight() == 0 {
+            self.timer_from = Some(now);
+        }
+        Packet {
+            from: self.from,
+            to: self.to,
+            ecn: 0,
+            payload: Header::Data(number).payload(usize::from(size)),
+        }
+    }
+}
+
+impl RoundTrip {
+    fn sample(&mut self, sample: Duration) {
+        let Some(smoothed) = self.smoothed else {
+            self.smoothed = Some(sample);
+            self.variation = sample / 2;
+            return;
+        };
+        self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
+        self.smoothed = Some((smoothed * 7 + sample) / 8);
+    }
+
+    fn timeout(&self) -> Duration {
+        let base = self.smoothed.map_or(FIRST_TIMEOUT, |rtt| {
+            rtt + (self.variation * 4).max(LEAST_VARIATION)
+        });
+        (base * (1 << self.backoff.min(MOST_BACKOFF))).min(LONGEST_TIMEOUT)
+    }
+}
+
+impl Host for Tcp {
+    fn handle_datagram(&mut self, now: Instant, packet: Packet) {
+        if let Some(Header::Ack(number)) = Header::parse(&packet.payload) {
+            self.on_ack(now, number);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if !self.has_stopped(now) && self.timeout_at().is_some_and(|at| at <= now) {
+            self.on_timeout(now);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if now < self.start || self.has_stopped(now) {
+            return None;
+        }
+        if let Some(number) = self.again.take() {
+            return Some(self.data(now, number));
+        }
+        if !self.has_window() {
+            self.full_until = self.next;
+            return None;
+        }
+        let number = self.next;
+        if number == self.end() {
+            self.offered(now).ok()?;
+        }
+        let packet = self.data(now, number);
+        self.next += 1;
+        Some(packet)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.end() == 0 {
+            return Some(self.start);
+        }
+        let timeout = self.timeout_at();
+        let offered = if self.has_window() && self.next == self.end() {
+            // What is there already has been sent: only a time ahead matters.
+            self.offered(self.start).err().flatten()
+        } else {
+            None
+        };
+        let next = timeout.into_iter().chain(offered).min()?;
+        self.stop.is_none_or(|stop| next < stop).then_some(next)
+    }
+
+    fn next_timer(&self) -> String {
+        if self.end() == 0 {
+            "the start"
+        } else {
+            "the retransmission timeout, or the application"
+        }
+        .to_owned()
+    }
+}
+
+/// RFC 6928.
+const INITIAL_WINDOW: f64 = 10.0;
+
+/// RFC 5681 §3.1.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// Duplicate acknowledgements that tell of a loss (RFC 5681 §3.2).
+const DUPLICATES: u32 = 3;
+
+/// RFC 6298 §2.1.
+const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Beyond the round trip, as in Linux; RFC 6298 has 1 s for both together.
+const LEAST_VARIATION: Duration = Duration::from_millis(200);
+
+/// RFC 6298 §2.5.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+const MOST_BACKOFF: u32 = 8;
