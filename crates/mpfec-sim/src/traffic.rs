@@ -24,10 +24,6 @@ use crate::{Host, Packet};
 
 /// Either a host under test or cross traffic, for a network that has both.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a network has few hosts, and asks each of them all the time"
-)]
 pub enum Node<H> {
     /// What the simulation is about.
     Subject(H),

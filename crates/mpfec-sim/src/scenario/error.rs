@@ -17,7 +17,7 @@ pub struct ScenarioError {
     /// The case, claim or table; may be empty.
     pub place: String,
     /// What is wrong there.
-    pub problem: ScenarioProblem,
+    pub problem: Box<ScenarioProblem>,
 }
 
 /// What is wrong with a value or a table of a scenario file.

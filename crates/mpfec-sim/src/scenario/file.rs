@@ -92,6 +92,7 @@ struct VariantTable {
     codec: Option<String>,
     scheduler: Option<String>,
     congestion: Option<String>,
+    redundancy: Option<String>,
     paths: Option<Vec<String>>,
     #[serde(default)]
     connections: Connections,
@@ -252,7 +253,7 @@ fn changed(
 fn plan_of(table: &Table) -> Result<Plan, ScenarioProblem> {
     let file = ScenarioTable::deserialize(table.clone())
         .map_err(|error| ScenarioProblem::Syntax(place::one_line(error.message())))?;
-    file.plan().map_err(|trouble| trouble.problem)
+    file.plan().map_err(|trouble| *trouble.problem)
 }
 
 fn cases(file: &ScenarioTable) -> Result<Vec<Case>, Trouble> {
@@ -322,6 +323,12 @@ impl VariantTable {
         if let Some(congestion) = &self.congestion {
             parts.congestion = place::parsed("congestion", congestion)?;
         }
+        if let Some(redundancy) = &self.redundancy {
+            parts.redundancy = place::parsed("redundancy", redundancy)?;
+        }
+        parts
+            .check()
+            .map_err(|error| Trouble::new(ScenarioProblem::Other(error.to_string())))?;
         Ok(Variant {
             name: name.clone(),
             profile: parts,

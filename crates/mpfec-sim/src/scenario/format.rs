@@ -47,7 +47,7 @@
 //! [[variant]]                       # needed; what is compared, 1 to 32: a curve each
 //! name = "fmtcp"                    # the profile's name if absent
 //! profile = "fmtcp"                 # the variant's name if absent
-//! scheduler = "lowest-rtt"          # and codec, congestion: as on the command line
+//! scheduler = "lowest-rtt"          # and codec, congestion, redundancy: as on the command line
 //!
 //! [[variant]]
 //! name = "2-tcp"

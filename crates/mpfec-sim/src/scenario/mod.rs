@@ -33,7 +33,8 @@
 //!     "#,
 //!     "two-paths.toml",
 //! )?;
-//! assert_eq!(scenario.variants[1].name, "alone");
+//! let goodput = |variant| scenario.run(0, variant, 1).metrics["goodput_mbps"];
+//! assert!(goodput(0) > 1.5 * goodput(1));
 //! # Ok::<(), mpfec_sim::scenario::ScenarioError>(())
 //! ```
 
@@ -46,6 +47,8 @@ mod file;
 pub mod format;
 mod metrics;
 mod overrides;
+mod pool;
+mod run;
 mod statistics;
 mod topology;
 mod traffic;
@@ -61,6 +64,7 @@ pub use self::chart::{Chart, ChartKind, Plotted};
 pub use self::claim::{Check, Claim, Figure, Outcome, Verdict};
 pub use self::error::{ScenarioError, ScenarioProblem};
 pub use self::file::{MOST_BYTES, MOST_CELLS};
+pub use self::pool::{Progress, run_all};
 pub use self::statistics::Summary;
 pub use self::topology::{LinkChange, SharedLink};
 pub use self::traffic::{Route, Traffic, TrafficKind};

@@ -13,7 +13,7 @@ pub(super) struct Trouble {
     path: Vec<String>,
     /// For people.
     place: String,
-    pub(super) problem: ScenarioProblem,
+    pub(super) problem: Box<ScenarioProblem>,
     /// Where a syntax error is, in bytes.
     offset: Option<usize>,
 }
@@ -23,7 +23,7 @@ impl Trouble {
         Self {
             path: Vec::new(),
             place: String::new(),
-            problem,
+            problem: Box::new(problem),
             offset: None,
         }
     }

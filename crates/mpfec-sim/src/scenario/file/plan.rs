@@ -10,7 +10,7 @@ use super::traffic::{LONGEST_S, MOST_MBPS};
 use super::{ScenarioTable, count};
 use crate::scenario::error::ScenarioProblem;
 use crate::scenario::topology::{LinkChange, SharedLink};
-use crate::scenario::{Application, Plan};
+use crate::scenario::{Application, Plan, Traffic, TrafficKind};
 use crate::toml::link::LinkTable;
 use crate::toml::{DirectionName, PathTable};
 use crate::{Change, Direction, LinkConfig, Setup, TimedChange};
@@ -170,7 +170,18 @@ impl ScenarioTable {
             }
             plan.traffic.push(traffic);
         }
-        Ok(())
+        let flows = |is_counted: fn(&Traffic) -> bool| {
+            let counted = plan.traffic.iter().filter(|traffic| is_counted(traffic));
+            counted.map(|traffic| traffic.flows as usize).sum()
+        };
+        count("flows", flows(|_| true), 0, MOST_FLOWS)?;
+        let connections = flows(|traffic| matches!(traffic.kind, TrafficKind::Connection { .. }));
+        count(
+            "connections among the traffic",
+            connections,
+            0,
+            MOST_CONNECTIONS,
+        )
     }
 }
 
@@ -329,5 +340,8 @@ fn number(
 
 const MOST_LINKS: usize = 16;
 const MOST_TRAFFIC: usize = 64;
+const MOST_FLOWS: usize = 256;
+/// Each has a network of its own.
+const MOST_CONNECTIONS: usize = 64;
 const MOST_CHANGES: usize = 1000;
 const MOST_SAMPLES: f64 = 100_000.0;

@@ -119,10 +119,19 @@ impl TrafficTable {
             .map_err(|problem| Trouble::at(["flows"], problem))?;
         let delay = range("delay_ms", self.delay_ms.unwrap_or(0.0), 0.0, 60_000.0)
             .map_err(|problem| Trouble::at(["delay_ms"], problem))?;
+        let (kind, route) = (self.kind()?, self.route(setup, links)?);
+        let is_connection = matches!(kind, TrafficKind::Connection { .. });
+        let is_plain = matches!(route, Route::Path(_))
+            && self.direction == DirectionName::Forward
+            && delay == 0.0;
+        if is_connection && !is_plain {
+            let problem = "a connection goes forward over a path, without a delay of its own";
+            return Err(Trouble::new(ScenarioProblem::Other(problem.to_owned())));
+        }
         Ok(Traffic {
             name: self.name.clone(),
-            kind: self.kind()?,
-            route: self.route(setup, links)?,
+            kind,
+            route,
             is_backward: self.direction == DirectionName::Backward,
             start,
             stop,

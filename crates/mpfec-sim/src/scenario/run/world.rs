@@ -1,0 +1,495 @@
+//! The network of a run: hosts, links, routes, and when what begins.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use mpfec_core::{ClientConfig, ClientTls, Profile, ServerConfig, ServerTls, TransportConfig};
+
+use super::peer::Peer;
+use crate::scenario::traffic::{Route, Traffic, TrafficKind};
+use crate::scenario::{Application, Plan, Variant};
+use crate::traffic::{self, Pattern, Sink, Source, SourceConfig, Tcp, TcpConfig};
+use crate::{Action, Change, Direction, HostId, LinkConfig, LinkId, Network, Node, Rng};
+
+/// What is simulated.
+pub(super) struct World {
+    pub(super) network: Network<Host>,
+    /// The connections under test.
+    pub(super) pairs: Vec<Pair>,
+    /// What competes with them, in the order of the plan.
+    pub(super) flows: Vec<Flow>,
+    /// Links of each path from client to server.
+    pub(super) forward: Vec<Vec<LinkId>>,
+    /// Of connections that compete, in the order of time.
+    timeline: VecDeque<(Instant, Step)>,
+    connected_at: Option<Instant>,
+}
+
+pub(super) type Host = traffic::Node<Node<Peer>>;
+
+/// Both ends of a connection.
+pub(super) struct Pair {
+    pub(super) client: HostId,
+    pub(super) server: HostId,
+    /// Positions in the set-up, in the order of the client's sockets.
+    pub(super) paths: Vec<usize>,
+    config: ClientConfig,
+    remote: SocketAddr,
+}
+
+/// Traffic that competes.
+pub(super) struct Flow {
+    pub(super) senders: Vec<HostId>,
+    /// One for all senders, or none for connections.
+    sink: Option<HostId>,
+    pairs: Vec<Pair>,
+}
+
+enum Step {
+    Connect { flow: usize },
+    Halt { flow: usize },
+}
+
+/// What is built from a plan, and numbers given out on the way.
+struct Builder<'a> {
+    plan: &'a Plan,
+    profile: Profile,
+    seed: u64,
+    network: Network<Host>,
+    forward: Vec<Vec<LinkId>>,
+    backward: Vec<Vec<LinkId>>,
+    shared: Vec<(LinkId, LinkId)>,
+    pairs: u8,
+    hosts: u16,
+}
+
+impl World {
+    pub(super) fn new(plan: &Plan, variant: &Variant, seed: u64) -> Self {
+        let mut builder = Builder::new(plan, variant.profile, seed);
+        let pairs = if variant.connection_per_path {
+            let each = variant.paths.iter();
+            each.map(|path| builder.pair(plan.application, variant.profile, vec![*path]))
+                .collect()
+        } else {
+            vec![builder.pair(plan.application, variant.profile, variant.paths.clone())]
+        };
+        let flows: Vec<Flow> = plan
+            .traffic
+            .iter()
+            .map(|traffic| builder.flow(traffic))
+            .collect();
+        let epoch = builder.network.now();
+        let mut timeline = Vec::new();
+        for (flow, traffic) in plan.traffic.iter().enumerate() {
+            if !flows[flow].pairs.is_empty() {
+                timeline.push((epoch + traffic.start, Step::Connect { flow }));
+                timeline.extend(traffic.stop.map(|stop| (epoch + stop, Step::Halt { flow })));
+            }
+        }
+        timeline.sort_by_key(|(at, _)| *at);
+        Self {
+            network: builder.network,
+            pairs,
+            flows,
+            forward: builder.forward,
+            timeline: timeline.into(),
+            connected_at: None,
+        }
+    }
+
+    /// Has the clients under test start to connect.
+    pub(super) fn connect(&mut self) {
+        self.connected_at = Some(self.network.now());
+        for pair in &self.pairs {
+            pair.connect(&mut self.network);
+        }
+    }
+
+    /// When the clients under test started to connect.
+    pub(super) fn connected_at(&self) -> Instant {
+        self.connected_at.unwrap_or_else(|| self.network.now())
+    }
+
+    pub(super) fn run_for(&mut self, time: Duration) {
+        let end = self.network.now() + time;
+        loop {
+            while self.is_due() {
+                if let Some((_, step)) = self.timeline.pop_front() {
+                    self.take(&step);
+                }
+            }
+            let next = self.timeline.front().map_or(end, |(at, _)| end.min(*at));
+            let left = next - self.network.now();
+            if left.is_zero() {
+                return;
+            }
+            self.network.run_for(left);
+        }
+    }
+
+    /// Whether the applications under test have nothing more to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.pairs
+            .iter()
+            .all(|pair| pair.server(&self.network).application().done_at().is_some())
+    }
+
+    /// Why a connection under test is over before its time.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.pairs.iter().find_map(|pair| {
+            let client = pair.client(&self.network).application();
+            let server = pair.server(&self.network).application();
+            let reason = client.closed().or(server.closed())?;
+            Some(format!("the connection was closed: {reason}"))
+        })
+    }
+
+    fn is_due(&self) -> bool {
+        let now = self.network.now();
+        self.timeline.front().is_some_and(|(at, _)| *at <= now)
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Connect { flow } => {
+                for pair in &self.flows[flow].pairs {
+                    pair.connect(&mut self.network);
+                }
+            }
+            Step::Halt { flow } => {
+                let now = self.network.now();
+                for pair in &self.flows[flow].pairs {
+                    let client = self.network.host_mut(pair.client).subject_mut();
+                    client.and_then(|client| client.with(now, |peer, _| peer.halt()));
+                }
+            }
+        }
+    }
+}
+
+impl Pair {
+    pub(super) fn client<'a>(&self, network: &'a Network<Host>) -> &'a Node<Peer> {
+        network
+            .host(self.client)
+            .subject()
+            .expect("a client is a subject")
+    }
+
+    pub(super) fn server<'a>(&self, network: &'a Network<Host>) -> &'a Node<Peer> {
+        network
+            .host(self.server)
+            .subject()
+            .expect("a server is a subject")
+    }
+
+    fn connect(&self, network: &mut Network<Host>) {
+        let now = network.now();
+        let client = network.host_mut(self.client).subject_mut();
+        let client = client.expect("a client is a subject");
+        client
+            .connect(now, &self.config, self.remote)
+            .expect("a client has routes");
+    }
+}
+
+impl Flow {
+    /// Bytes that have arrived where they should.
+    pub(super) fn received(&self, network: &Network<Host>) -> u64 {
+        let pairs = self.pairs.iter();
+        let connections: u64 = pairs
+            .map(|pair| pair.server(network).application().read())
+            .sum();
+        connections + self.sink(network).map_or(0, Sink::received)
+    }
+
+    /// Packets sent, and those of them that have arrived; of a connection, none.
+    pub(super) fn packets(&self, network: &Network<Host>) -> (u64, u64) {
+        let senders = self.senders.iter();
+        let sent = senders
+            .map(|sender| match network.host(*sender) {
+                traffic::Node::Tcp(tcp) => tcp.sent(),
+                traffic::Node::Source(source) => source.sent(),
+                traffic::Node::Subject(_) | traffic::Node::Sink(_) => 0,
+            })
+            .sum();
+        (sent, self.sink(network).map_or(0, Sink::packets))
+    }
+
+    fn sink<'a>(&self, network: &'a Network<Host>) -> Option<&'a Sink> {
+        match network.host(self.sink?) {
+            traffic::Node::Sink(sink) => Some(sink),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(plan: &'a Plan, profile: Profile, seed: u64) -> Self {
+        let mut network = Network::new(seed);
+        let mut both = |name: &str, forward: &LinkConfig, backward: &LinkConfig| {
+            (
+                network.add_link(&format!("{name} forward"), forward.clone()),
+                network.add_link(&format!("{name} backward"), backward.clone()),
+            )
+        };
+        let paths: Vec<_> = plan
+            .setup
+            .paths
+            .iter()
+            .map(|path| both(&path.name, &path.forward, &path.backward))
+            .collect();
+        let shared: Vec<_> = plan
+            .links
+            .iter()
+            .map(|link| {
+                both(
+                    &format!("link {}", link.name),
+                    &link.forward,
+                    &link.backward,
+                )
+            })
+            .collect();
+        for timed in &plan.setup.changes {
+            change(
+                &mut network,
+                timed.at,
+                paths[timed.path],
+                timed.direction,
+                timed.change,
+            );
+        }
+        for timed in &plan.link_changes {
+            change(
+                &mut network,
+                timed.at,
+                shared[timed.link],
+                timed.direction,
+                timed.change,
+            );
+        }
+        let routes = paths.iter().zip(&plan.via);
+        let forward = routes.clone().map(|((own, _), via)| {
+            let via = via.iter().map(|&link| shared[link].0);
+            std::iter::once(*own).chain(via).collect()
+        });
+        let backward = routes.map(|((_, own), via)| {
+            let via = via.iter().rev().map(|&link| shared[link].1);
+            via.chain(std::iter::once(*own)).collect()
+        });
+        Self {
+            plan,
+            profile,
+            seed,
+            forward: forward.collect(),
+            backward: backward.collect(),
+            network,
+            shared,
+            pairs: 0,
+            hosts: 0,
+        }
+    }
+
+    /// A client and a server, joined by these paths.
+    fn pair(&mut self, application: Application, profile: Profile, paths: Vec<usize>) -> Pair {
+        let number = self.pairs;
+        self.pairs += 1;
+        let transport = self.transport(profile);
+        let tls = ServerTls::self_signed(&mut mpfec_core::Rng::seeded(self.seed));
+        let pinned = ClientTls::pinned(tls.fingerprint());
+        let config = ClientConfig::new(pinned).with_transport(transport.clone());
+        let remote = SocketAddr::from((Ipv4Addr::new(10, number, 255, 1), PORT));
+        let locals: Vec<SocketAddr> = paths
+            .iter()
+            .map(|&path| SocketAddr::from((Ipv4Addr::new(10, number, path as u8, 1), PORT)))
+            .collect();
+        let now = self.network.now();
+        let seed = |side: &str| Rng::named(self.seed, &format!("{side} {number}")).next_u64();
+        let (client_seed, server_seed) = (seed("client"), seed("server"));
+        let client = Peer::client(application);
+        let client = Node::new(now, locals.clone(), None, client_seed, client);
+        let server = Peer::server(application);
+        let server_config = ServerConfig::new(tls).with_transport(transport);
+        let server = Node::new(now, vec![remote], Some(server_config), server_seed, server);
+        let network = &mut self.network;
+        let client = network.add_host(&format!("client {number}"), traffic::Node::Subject(client));
+        let server = network.add_host(&format!("server {number}"), traffic::Node::Subject(server));
+        network.add_address(server, remote);
+        for (&path, &local) in paths.iter().zip(&locals) {
+            network.add_address(client, local);
+            network.add_route(local, remote, &self.forward[path]);
+            network.add_route(remote, local, &self.backward[path]);
+        }
+        Pair {
+            client,
+            server,
+            paths,
+            config,
+            remote,
+        }
+    }
+
+    fn transport(&self, profile: Profile) -> TransportConfig {
+        let mut config = TransportConfig {
+            profile,
+            // A path that is dead for a while is the point of some scenarios.
+            idle_timeout: Duration::ZERO,
+            ..TransportConfig::default()
+        };
+        if let Some(bytes) = self.plan.recv_buffer {
+            config.stream_window = bytes;
+            config.connection_window = bytes;
+        }
+        config.send_buffer = self.plan.send_buffer.unwrap_or(config.send_buffer);
+        config.max_block_symbols = self.plan.block_symbols.unwrap_or(config.max_block_symbols);
+        config.max_mtu = self.plan.max_mtu.unwrap_or(config.max_mtu);
+        config
+    }
+
+    fn flow(&mut self, traffic: &Traffic) -> Flow {
+        if let TrafficKind::Connection { profile } = traffic.kind {
+            return self.connections(traffic, profile.unwrap_or(self.profile));
+        }
+        let (there, back) = self.route(&traffic.route);
+        let (there, back) = if traffic.is_backward {
+            (back, there)
+        } else {
+            (there, back)
+        };
+        let pattern = Pattern {
+            start: traffic.start,
+            stop: traffic.stop,
+            sizes: traffic.sizes.clone(),
+            overhead: self.network.link(there[0]).config().overhead,
+        };
+        let sink_address = self.address();
+        let sink = traffic::Node::Sink(Sink::new());
+        let sink = self
+            .network
+            .add_host(&format!("{} sink", traffic.name), sink);
+        self.network.add_address(sink, sink_address);
+        let mut senders = Vec::new();
+        for number in 0..traffic.flows {
+            let name = format!("{} {number}", traffic.name);
+            let from = self.address();
+            let seed = Rng::named(self.seed, &format!("traffic {name}")).next_u64();
+            let host = sender(
+                traffic.kind,
+                from,
+                sink_address,
+                &pattern,
+                self.network.now(),
+                seed,
+            );
+            let host = self.network.add_host(&name, host);
+            self.network.add_address(host, from);
+            let (mut there, mut back) = (there.clone(), back.clone());
+            if !traffic.delay.is_zero() {
+                let access = LinkConfig {
+                    delay: traffic.delay,
+                    mtu: u32::from(u16::MAX),
+                    ..LinkConfig::default()
+                };
+                there.insert(
+                    0,
+                    self.network
+                        .add_link(&format!("{name} out"), access.clone()),
+                );
+                back.push(self.network.add_link(&format!("{name} in"), access));
+            }
+            self.network.add_route(from, sink_address, &there);
+            self.network.add_route(sink_address, from, &back);
+            senders.push(host);
+        }
+        Flow {
+            senders,
+            sink: Some(sink),
+            pairs: Vec::new(),
+        }
+    }
+
+    /// Connections of this transport as traffic: over one path each.
+    fn connections(&mut self, traffic: &Traffic, profile: Profile) -> Flow {
+        let Route::Path(path) = traffic.route else {
+            unreachable!("a connection's route is a path: `TrafficTable::read`")
+        };
+        let application = Application::Bulk { bytes: None };
+        let pairs = (0..traffic.flows)
+            .map(|_| self.pair(application, profile, vec![path]))
+            .collect();
+        Flow {
+            senders: Vec::new(),
+            sink: None,
+            pairs,
+        }
+    }
+
+    fn route(&self, route: &Route) -> (Vec<LinkId>, Vec<LinkId>) {
+        match route {
+            Route::Path(path) => (self.forward[*path].clone(), self.backward[*path].clone()),
+            Route::Links(links) => (
+                links.iter().map(|&link| self.shared[link].0).collect(),
+                links
+                    .iter()
+                    .rev()
+                    .map(|&link| self.shared[link].1)
+                    .collect(),
+            ),
+        }
+    }
+
+    /// An address that nobody has yet.
+    fn address(&mut self) -> SocketAddr {
+        let [high, low] = self.hosts.to_be_bytes();
+        self.hosts += 1;
+        SocketAddr::from((Ipv4Addr::new(172, 16, high, low), PORT))
+    }
+}
+
+fn sender(
+    kind: TrafficKind,
+    from: SocketAddr,
+    to: SocketAddr,
+    pattern: &Pattern,
+    epoch: Instant,
+    seed: u64,
+) -> Host {
+    let pattern = pattern.clone();
+    match kind {
+        TrafficKind::Tcp { aimd, rate, bytes } => {
+            let config = TcpConfig {
+                aimd,
+                pattern,
+                rate,
+                bytes,
+            };
+            traffic::Node::Tcp(Tcp::new(from, to, config, epoch, seed))
+        }
+        TrafficKind::Udp { rate, times } => {
+            let config = SourceConfig {
+                rate,
+                times,
+                pattern,
+            };
+            traffic::Node::Source(Source::new(from, to, config, epoch, seed))
+        }
+        TrafficKind::Connection { .. } => unreachable!("connections are hosts of their own"),
+    }
+}
+
+fn change(
+    network: &mut Network<Host>,
+    at: Duration,
+    (forward, backward): (LinkId, LinkId),
+    direction: Direction,
+    change: Change,
+) {
+    if direction != Direction::Backward {
+        network.schedule(at, Action::Link(forward, change));
+    }
+    if direction != Direction::Forward {
+        network.schedule(at, Action::Link(backward, change));
+    }
+}
+
+const PORT: u16 = 47_800;
