@@ -37,25 +37,48 @@ impl Profile {
         congestion: ControllerKind::Lia,
         redundancy: RedundancyKind::Auto,
     };
-    /// The papers' reference: retransmission, lowest RTT, RTT Compensator.
+    /// [`FMTCP`](Self::FMTCP) without its scheduling (Fig. 14): blocks are protected as far,
+    /// but their symbols go in order to the path of lowest RTT.
+    pub const FMTCP_NO_SCHEDULING: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
+        redundancy: RedundancyKind::DELTA_HAT,
+        ..Self::FMTCP
+    };
+    /// [`FMTCP`](Self::FMTCP) without its code: Algorithm 1 places what was lost as well.
+    pub const FMTCP_NO_CODING: Self = Self {
+        codec: CodecKind::Uncoded,
+        ..Self::FMTCP
+    };
+    /// The papers' reference IETF-MPTCP: retransmission, lowest RTT with opportunistic
+    /// retransmission and penalisation, RTT Compensator (RFC 6356).
     pub const MPTCP: Self = Self {
         codec: CodecKind::Uncoded,
-        scheduler: SchedulerKind::LowestRtt,
+        scheduler: SchedulerKind::Opportunistic,
         congestion: ControllerKind::Lia,
+        redundancy: RedundancyKind::Auto,
+    };
+    /// The papers' reference TCP: retransmission on one path, NewReno.
+    pub const TCP: Self = Self {
+        codec: CodecKind::Uncoded,
+        scheduler: SchedulerKind::Single,
+        congestion: ControllerKind::NewReno,
         redundancy: RedundancyKind::Auto,
     };
     /// [`MPTCP`](Self::MPTCP) where every path is a TCP flow of a weight (Couple+ Table I).
     pub const EWTCP: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::Ewtcp,
         ..Self::MPTCP
     };
     /// [`MPTCP`](Self::MPTCP) with the windows of all paths as one (Couple+ Table I).
     pub const COUPLED: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::Coupled,
         ..Self::MPTCP
     };
     /// [`MPTCP`](Self::MPTCP) with growth shared by all paths (Couple+ Table I).
     pub const SEMI_COUPLED: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::SemiCoupled,
         ..Self::MPTCP
     };
@@ -63,11 +86,11 @@ impl Profile {
     /// congestion control that tells congestion from what the code makes up for.
     pub const COUPLE_PLUS: Self = Self {
         codec: CodecKind::Auto,
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::CouplePlus,
         redundancy: RedundancyKind::Fixed {
             milli_percent: 25_000,
         },
-        ..Self::MPTCP
     };
     /// [`MPTCP`](Self::MPTCP) with the slowest path held back (UC Algorithm 3).
     pub const ACC: Self = Self {
@@ -104,7 +127,10 @@ impl Profile {
     pub const ALL: &[(&str, Self)] = &[
         ("auto", Self::AUTO),
         ("fmtcp", Self::FMTCP),
+        ("fmtcp-no-scheduling", Self::FMTCP_NO_SCHEDULING),
+        ("fmtcp-no-coding", Self::FMTCP_NO_CODING),
         ("mptcp", Self::MPTCP),
+        ("tcp", Self::TCP),
         ("ewtcp", Self::EWTCP),
         ("coupled", Self::COUPLED),
         ("semicoupled", Self::SEMI_COUPLED),
@@ -237,7 +263,7 @@ mod tests {
         };
         assert_eq!(
             profile.to_string(),
-            "uncoded+lowest-rtt+lia+fixed:percent=10"
+            "uncoded+opportunistic+lia+fixed:percent=10"
         );
     }
 

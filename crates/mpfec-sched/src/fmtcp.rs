@@ -219,6 +219,11 @@ impl Scheduler for Fmtcp {
         self.next_step(path, budget, view)
     }
 
+    /// Blocks become complete but for delta-hat even when nothing else is to be sent.
+    fn sends_ahead(&self) -> bool {
+        true
+    }
+
     fn on_sent(&mut self, path: usize, assignment: &Assignment, _view: &View<'_>) {
         self.sends += 1;
         let Some(plan) = self.plans.get_mut(path) else {

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use crate::earliest::EarliestArrival;
 use crate::fmtcp::Fmtcp;
 use crate::lowest_rtt::LowestRtt;
+use crate::opportunistic::Opportunistic;
 use crate::scheduler::Scheduler;
+use crate::single::Single;
 
 /// Which scheduler a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -18,11 +20,22 @@ pub enum SchedulerKind {
     Fmtcp,
     /// Lowest RTT first, as a reference.
     LowestRtt,
+    /// Lowest RTT first, with opportunistic retransmission and penalisation (Raiciu et al.,
+    /// NSDI 2012).
+    Opportunistic,
+    /// One path only.
+    Single,
 }
 
 impl SchedulerKind {
     /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::EarliestArrival, Self::Fmtcp, Self::LowestRtt];
+    pub const ALL: [Self; 5] = [
+        Self::EarliestArrival,
+        Self::Fmtcp,
+        Self::LowestRtt,
+        Self::Opportunistic,
+        Self::Single,
+    ];
 
     /// A scheduler of this kind without history.
     #[must_use]
@@ -31,6 +44,8 @@ impl SchedulerKind {
             Self::EarliestArrival => Box::new(EarliestArrival::new()),
             Self::Fmtcp => Box::new(Fmtcp::new()),
             Self::LowestRtt => Box::new(LowestRtt::new()),
+            Self::Opportunistic => Box::new(Opportunistic::new()),
+            Self::Single => Box::new(Single::new()),
         }
     }
 
@@ -41,6 +56,8 @@ impl SchedulerKind {
             Self::EarliestArrival => "earliest-arrival",
             Self::Fmtcp => "fmtcp",
             Self::LowestRtt => "lowest-rtt",
+            Self::Opportunistic => "opportunistic",
+            Self::Single => "single",
         }
     }
 }
@@ -66,7 +83,7 @@ impl FromStr for SchedulerKind {
 
 /// No scheduler has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown scheduler '{name}', not one of earliest-arrival, fmtcp, lowest-rtt")]
+#[error("no scheduler is called {name:?}; there are {}", SchedulerKind::ALL.map(SchedulerKind::name).join(", "))]
 pub struct ParseSchedulerError {
     /// What was asked for.
     pub name: String,

@@ -7,7 +7,11 @@
 //! - [`EarliestArrival`] is the default: symbols go where they arrive when they are needed,
 //!   repair follows feedback, and slots that would stay idle protect against loss.
 //! - [`Fmtcp`] is Algorithm 1 of the FMTCP paper over expected arrival times.
-//! - [`LowestRtt`] is what multipath TCP does by default, as a reference.
+//! - [`LowestRtt`] is what multipath TCP does by default, as a reference; [`Opportunistic`] is
+//!   that with what it does against slow paths, and [`Single`] uses one path only.
+//!
+//! How much repair is sent is the scheduler's choice, or that of a [`RedundancyPolicy`] around
+//! it ([`RedundancyKind`]).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -64,12 +68,15 @@ pub mod arrival;
 pub mod delta;
 mod earliest;
 mod fmtcp;
+mod in_order;
 mod kind;
 mod lowest_rtt;
 mod memo;
 mod offer;
+mod opportunistic;
 mod redundancy;
 mod scheduler;
+mod single;
 mod view;
 mod worth;
 
@@ -77,8 +84,10 @@ pub use earliest::EarliestArrival;
 pub use fmtcp::Fmtcp;
 pub use kind::{ParseSchedulerError, SchedulerKind};
 pub use lowest_rtt::LowestRtt;
+pub use opportunistic::Opportunistic;
 pub use redundancy::{
-    Fixed, OnLoss, ParseRedundancyError, Planned, RedundancyKind, RedundancyPolicy,
+    DeltaHat, Fixed, OnLoss, ParseRedundancyError, Planned, RedundancyKind, RedundancyPolicy,
 };
 pub use scheduler::{Assignment, Scheduler, SymbolKind};
+pub use single::Single;
 pub use view::{BlockView, MAX_PATHS, PathId, PathView, View};

@@ -22,6 +22,15 @@ impl Target {
         Self((octaves * 8.0).clamp(0.0, 254.0) as u8)
     }
 
+    /// The step at or below so many thousandths of a percent; 5 % exactly.
+    pub(crate) fn from_milli_percent(milli_percent: u32) -> Self {
+        if milli_percent == 5_000 {
+            return Self::FMTCP;
+        }
+        let octaves = -(f64::from(milli_percent.max(1)) / 1e5).log2();
+        Self((octaves * 8.0).ceil().clamp(1.0, 254.0) as u8)
+    }
+
     fn probability(self) -> f64 {
         if self == Self::FMTCP {
             0.05
@@ -196,6 +205,18 @@ mod tests {
             assert!((back / loss - 1.0).abs() < 0.051, "{loss} {back}");
         }
         assert_eq!(rate_of(class_of(0.0)), 0.0);
+    }
+
+    #[test]
+    fn a_target_in_percent_is_met_within_a_step() {
+        for milli_percent in [1, 10, 500, 1_000, 5_000, 20_000, 50_000] {
+            let asked = f64::from(milli_percent) / 1e5;
+            let taken = Target::from_milli_percent(milli_percent).probability();
+            assert!(
+                taken <= asked * 1.000_001 && taken > asked / 1.1,
+                "{asked} {taken}"
+            );
+        }
     }
 
     #[test]

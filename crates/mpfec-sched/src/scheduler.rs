@@ -11,6 +11,12 @@ pub enum SymbolKind {
     Source,
     /// A new repair symbol; of a block without repair code, a lost source symbol again.
     Repair,
+    /// A new repair symbol; of a block without repair code, once more the first source symbol
+    /// that is on its way on the path of slot `of`.
+    Reinjection {
+        /// Slot of the path that holds the data up.
+        of: usize,
+    },
 }
 
 /// Symbols of one block for one path.
@@ -34,6 +40,12 @@ pub trait Scheduler: Debug + Send {
 
     /// The symbols of `assignment` left on `paths[path]`.
     fn on_sent(&mut self, path: usize, assignment: &Assignment, view: &View<'_>);
+
+    /// A path, by its index in the view of the call before, whose window is to be cut as if
+    /// it had lost a packet: asked after a [reinjection](SymbolKind::Reinjection) was sent.
+    fn poll_penalty(&mut self) -> Option<usize> {
+        None
+    }
 
     /// Whether it gives `paths[path]` anything at all, now or in a moment.
     fn may_carry(&self, path: usize, view: &View<'_>) -> bool {

@@ -112,7 +112,7 @@ proptest! {
     ) {
         for kind in SchedulerKind::ALL {
             // The reference leaves its data to a better path only if that can send now.
-            if kind == SchedulerKind::LowestRtt {
+            if matches!(kind, SchedulerKind::LowestRtt | SchedulerKind::Opportunistic) {
                 for path in &mut paths {
                     path.next_send = epoch();
                 }
@@ -137,6 +137,9 @@ proptest! {
                     }
                     SymbolKind::Repair if has_repair => prop_assert!(block.closed),
                     SymbolKind::Repair => prop_assert!(answer.count <= block.deficit()),
+                    SymbolKind::Reinjection { of } => {
+                        prop_assert!(window_closed && block.in_flight[of] > 0);
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpfec_sched::{Assignment, View};
+use mpfec_sched::{Assignment, SymbolKind, View};
 
 use super::{Connection, Event};
 use crate::component::FrameWriter;
@@ -143,6 +143,11 @@ impl Connection {
                 },
                 &view,
             );
+            if matches!(assignment.symbol, SymbolKind::Reinjection { .. }) {
+                while let Some(slow) = self.scheduler.poll_penalty() {
+                    self.penalise(now, slow);
+                }
+            }
         }
     }
 

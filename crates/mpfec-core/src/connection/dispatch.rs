@@ -274,26 +274,43 @@ impl Connection {
         acked: u64,
         counts: Option<(u64, u64)>,
     ) {
+        let path = self.paths.at_mut(index);
+        if path.is_some_and(|path| path.ecn.on_ack(acked, counts)) {
+            self.on_marked(now, index, sent_at);
+        }
+    }
+
+    /// The scheduler finds that a path holds up the others: its window is cut as if its oldest
+    /// packet had been marked, and so at most once in a round trip.
+    pub(super) fn penalise(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at(index) else {
+            return;
+        };
+        tracing::debug!(path = path.id, "holds up the others");
+        let oldest = path.space.oldest_unacked().unwrap_or(now);
+        self.on_marked(now, index, oldest);
+    }
+
+    /// Congestion without loss on the path at `index`, of a packet that left at `sent_at`.
+    fn on_marked(&mut self, now: Instant, index: usize, sent_at: Instant) {
         let subflows = view::subflows(&self.paths);
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };
-        if path.ecn.on_ack(acked, counts) {
-            path.controller.on_congestion_event(&CongestionEvent {
-                now,
-                sent_at,
-                bytes: 0,
-                packets: 0,
-                in_flight: path.space.bytes_in_flight(),
-                ecn: true,
-                coding: CodingFeedback::default(),
-                rtt: &path.rtt,
-                group: Group {
-                    subflows: &subflows,
-                    me: index,
-                },
-            });
-        }
+        path.controller.on_congestion_event(&CongestionEvent {
+            now,
+            sent_at,
+            bytes: 0,
+            packets: 0,
+            in_flight: path.space.bytes_in_flight(),
+            ecn: true,
+            coding: CodingFeedback::default(),
+            rtt: &path.rtt,
+            group: Group {
+                subflows: &subflows,
+                me: index,
+            },
+        });
     }
 
     /// Looks for packets of the path that are old or overtaken enough to count as lost.

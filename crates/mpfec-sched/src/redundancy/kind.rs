@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::options::{self, Key, ParseRedundancyError, decimal};
-use super::{Fixed, OnLoss, Planned};
+use super::{DeltaHat, Fixed, OnLoss, Planned};
 use crate::scheduler::Scheduler;
 
 /// How many repair symbols are sent, and when. Its text form is the name of the kind, or
@@ -21,17 +21,29 @@ pub enum RedundancyKind {
         /// Repair symbols in thousandths of a percent of the source symbols: 1 to 400 000.
         milli_percent: u32,
     },
+    /// `delta-hat:percent=5`: until a block fails to decode with this probability at most
+    /// (FMTCP Eq. 4), ahead of loss.
+    DeltaHat {
+        /// The probability in thousandths of a percent: 1 to 50 000.
+        milli_percent: u32,
+    },
 }
 
 impl RedundancyKind {
     /// Every kind, those with parameters as they are without any being named.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::Auto,
         Self::OnLoss,
         Self::Fixed {
             milli_percent: 25_000,
         },
+        Self::DELTA_HAT,
     ];
+
+    /// What FMTCP does: 5 %.
+    pub const DELTA_HAT: Self = Self::DeltaHat {
+        milli_percent: 5_000,
+    };
 
     /// Puts the policy into effect around a scheduler. [`Auto`](Self::Auto) is the scheduler
     /// itself.
@@ -43,6 +55,9 @@ impl RedundancyKind {
             Self::Fixed { milli_percent } => {
                 Box::new(Planned::new(scheduler, Fixed::new(milli_percent)))
             }
+            Self::DeltaHat { milli_percent } => {
+                Box::new(Planned::new(scheduler, DeltaHat::new(milli_percent)))
+            }
         }
     }
 
@@ -52,7 +67,7 @@ impl RedundancyKind {
     pub fn needs_repair_code(self) -> bool {
         match self {
             Self::Auto | Self::OnLoss => false,
-            Self::Fixed { .. } => true,
+            Self::Fixed { .. } | Self::DeltaHat { .. } => true,
         }
     }
 
@@ -63,6 +78,7 @@ impl RedundancyKind {
             Self::Auto => "auto",
             Self::OnLoss => "on-loss",
             Self::Fixed { .. } => "fixed",
+            Self::DeltaHat { .. } => "delta-hat",
         }
     }
 
@@ -70,7 +86,7 @@ impl RedundancyKind {
     fn keys(self) -> &'static str {
         match self {
             Self::Auto | Self::OnLoss => "no parameters",
-            Self::Fixed { .. } => "percent",
+            Self::Fixed { .. } | Self::DeltaHat { .. } => "percent",
         }
     }
 }
@@ -81,6 +97,9 @@ impl fmt::Display for RedundancyKind {
             Self::Auto | Self::OnLoss => f.pad(self.name()),
             Self::Fixed { milli_percent } => {
                 f.pad(&format!("fixed:percent={}", decimal(milli_percent)))
+            }
+            Self::DeltaHat { milli_percent } => {
+                f.pad(&format!("delta-hat:percent={}", decimal(milli_percent)))
             }
         }
     }
@@ -107,6 +126,11 @@ impl FromStr for RedundancyKind {
             Self::Fixed { milli_percent } => parse(&mut [Key {
                 name: "percent",
                 range: 1..=400_000,
+                into: milli_percent,
+            }])?,
+            Self::DeltaHat { milli_percent } => parse(&mut [Key {
+                name: "percent",
+                range: 1..=50_000,
                 into: milli_percent,
             }])?,
         }
@@ -141,7 +165,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_told_with_what_could_be_there() {
         for (text, told) in [
-            ("none", "auto, on-loss, fixed"),
+            ("none", "auto, on-loss, fixed, delta-hat"),
             ("fixed:", "percent"),
             ("fixed:percent=-1", "0.001 to 400"),
             ("fixed:percent=401", "0.001 to 400"),

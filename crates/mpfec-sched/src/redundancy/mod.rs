@@ -4,6 +4,7 @@
 //! decision away from it: the scheduler sees a [`View`](crate::View) that asks for repair on
 //! feedback only, and what is sent ahead of loss is what a [`RedundancyPolicy`] says.
 
+mod delta_hat;
 mod fixed;
 mod kind;
 mod on_loss;
@@ -14,6 +15,7 @@ use std::fmt::Debug;
 
 use crate::view::{BlockView, PathView};
 
+pub use delta_hat::DeltaHat;
 pub use fixed::Fixed;
 pub use kind::RedundancyKind;
 pub use on_loss::OnLoss;

@@ -27,8 +27,16 @@ impl Scheduler for OnLoss {
             .on_sent(path, assignment, &without_protection(view));
     }
 
+    fn poll_penalty(&mut self) -> Option<usize> {
+        self.inner.poll_penalty()
+    }
+
     fn may_carry(&self, path: usize, view: &View<'_>) -> bool {
         self.inner.may_carry(path, view)
+    }
+
+    fn sends_ahead(&self) -> bool {
+        self.inner.sends_ahead()
     }
 }
 

@@ -89,6 +89,10 @@ impl<P: RedundancyPolicy> Scheduler for Planned<P> {
             .on_sent(path, assignment, &without_protection(view));
     }
 
+    fn poll_penalty(&mut self) -> Option<usize> {
+        self.inner.poll_penalty()
+    }
+
     fn may_carry(&self, path: usize, view: &View<'_>) -> bool {
         self.inner.may_carry(path, view)
     }

@@ -9,6 +9,7 @@ mod model;
 mod path_dies;
 mod paths;
 mod profiles;
+mod redundancy;
 mod streams;
 
 use std::time::Duration;

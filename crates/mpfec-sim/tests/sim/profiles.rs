@@ -1,9 +1,10 @@
-//! Every combination of codec, scheduler and congestion controller does its work.
+//! Every combination of codec, scheduler, congestion controller and redundancy policy does its
+//! work.
 
-use mpfec_core::{CodecKind, ControllerKind, Profile, SchedulerKind};
+use mpfec_core::{CodecKind, ControllerKind, Profile, RedundancyKind, SchedulerKind};
 use mpfec_sim::{Change, Direction, Scene, scene};
 
-use crate::{kib, mbit, ms, secs};
+use crate::{kib, mbit, mib, ms, secs};
 
 fn lossy() -> Scene {
     scene()
@@ -13,41 +14,118 @@ fn lossy() -> Scene {
         .with_on("b", Direction::Both, Change::Loss(0.10))
 }
 
-fn combinations() -> impl Iterator<Item = Profile> {
-    let all = CodecKind::ALL.iter().flat_map(|&codec| {
-        SchedulerKind::ALL.iter().flat_map(move |&scheduler| {
-            ControllerKind::ALL.iter().map(move |&congestion| Profile {
-                codec,
-                scheduler,
-                congestion,
-                ..Profile::AUTO
-            })
-        })
-    });
-    all.filter(|profile| profile.check().is_ok())
+/// Every scheduler with every part of each other sort, the rest as it is by default.
+fn pairs() -> Vec<Profile> {
+    let mut pairs = Vec::new();
+    for scheduler in SchedulerKind::ALL {
+        let base = Profile {
+            scheduler,
+            ..Profile::AUTO
+        };
+        pairs.extend(
+            CodecKind::ALL
+                .iter()
+                .map(|&codec| Profile { codec, ..base }),
+        );
+        pairs.extend(
+            ControllerKind::ALL
+                .iter()
+                .map(|&congestion| Profile { congestion, ..base }),
+        );
+        pairs.extend(
+            RedundancyKind::ALL
+                .iter()
+                .map(|&redundancy| Profile { redundancy, ..base }),
+        );
+    }
+    pairs.retain(|profile| profile.check().is_ok());
+    pairs
 }
 
-#[test]
-fn every_combination_completes_a_transfer_under_loss() {
-    for profile in combinations() {
+/// Whatever can be combined.
+fn combinations() -> impl Iterator<Item = Profile> {
+    let codecs = CodecKind::ALL.iter().copied();
+    let schedulers = move |codec| {
+        SchedulerKind::ALL
+            .iter()
+            .map(move |&scheduler| (codec, scheduler))
+    };
+    let controllers = |(codec, scheduler)| {
+        ControllerKind::ALL.iter().map(move |&congestion| Profile {
+            codec,
+            scheduler,
+            congestion,
+            redundancy: RedundancyKind::Auto,
+        })
+    };
+    let policies = |profile: Profile| {
+        RedundancyKind::ALL.iter().map(move |&redundancy| Profile {
+            redundancy,
+            ..profile
+        })
+    };
+    codecs
+        .flat_map(schedulers)
+        .flat_map(controllers)
+        .flat_map(policies)
+        .filter(|profile| profile.check().is_ok())
+}
+
+fn assert_transfer(profile: Profile) {
+    let mut net = lossy().profile(profile).connect();
+    net.send(kib(700));
+    net.send_back(kib(100));
+    let took = net.deliver(secs(60));
+    assert!(took <= secs(12), "{profile}: {took:?}");
+}
+
+fn assert_survival(profile: Profile) {
+    for path in ["a", "b"] {
         let mut net = lossy().profile(profile).connect();
         net.send(kib(700));
-        net.send_back(kib(100));
-        let took = net.deliver(secs(60));
-        assert!(took <= secs(12), "{profile}: {took:?}");
+        net.cut_at(ms(200), path);
+        let took = net.deliver(secs(120));
+        assert!(took <= secs(30), "{profile}, {path}: {took:?}");
     }
 }
 
 #[test]
-fn every_combination_survives_the_death_of_a_path() {
-    for profile in combinations() {
-        for path in ["a", "b"] {
-            let mut net = lossy().profile(profile).connect();
-            net.send(kib(700));
-            net.cut_at(ms(200), path);
+fn every_profile_delivers_over_two_lossy_paths() {
+    for (name, profile) in Profile::ALL {
+        for seed in 1..=3 {
+            let mut net = lossy().seed(seed).profile(*profile).connect();
+            net.send(mib(2));
+            net.send_back(kib(300));
             let took = net.deliver(secs(120));
-            assert!(took <= secs(30), "{profile}, {path}: {took:?}");
+            assert!(took <= secs(40), "{name}: {took:?}");
         }
+    }
+}
+
+#[test]
+fn every_pair_of_parts_completes_a_transfer_under_loss() {
+    pairs().into_iter().for_each(assert_transfer);
+}
+
+#[test]
+fn every_profile_and_scheduler_survives_the_death_of_a_path() {
+    for (_, profile) in Profile::ALL {
+        assert_survival(*profile);
+    }
+    for scheduler in SchedulerKind::ALL {
+        assert_survival(Profile {
+            scheduler,
+            ..Profile::AUTO
+        });
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: run with --release --ignored"]
+fn every_combination_transfers_and_survives_the_death_of_a_path() {
+    for profile in combinations() {
+        assert_transfer(profile);
+        assert_survival(profile);
     }
 }
 
@@ -64,4 +142,18 @@ fn ends_with_different_profiles_understand_each_other() {
             net.deliver(secs(20));
         }
     }
+}
+
+#[test]
+fn one_path_carries_all_data_of_the_profile_tcp() {
+    let mut net = scene()
+        .path("a", mbit(10), ms(60))
+        .path("b", mbit(10), ms(20))
+        .profile(Profile::TCP)
+        .connect();
+    net.send(mib(2));
+    net.deliver(secs(20));
+    let mut sent = ["a", "b"].map(|path| net.path_stats(path).sent_bytes);
+    sent.sort_unstable();
+    assert!(sent[1] > mib(2) && sent[0] < kib(20), "{sent:?}");
 }

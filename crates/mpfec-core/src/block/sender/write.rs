@@ -34,6 +34,7 @@ impl BlockSender {
             }
             SymbolKind::Source => self.write_source(slot, writer, view)?,
             SymbolKind::Repair => self.write_repair(slot, writer, view)?,
+            SymbolKind::Reinjection { of } => self.write_again(of, slot, writer, view)?,
         }
         view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
         view.first_sent.get_or_insert(now);
@@ -183,6 +184,25 @@ impl BlockSender {
         self.write_copy(esi, writer)?;
         self.fates[esi as usize] = Fate::InFlight(slot as u8);
         self.lost.pop_front();
+        Some(())
+    }
+
+    /// The oldest symbol on its way on the path of slot `of` once more, or what replaces it.
+    fn write_again(
+        &mut self,
+        of: usize,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        if self.origin.codec.has_repair() || self.is_repeated(view) {
+            return self.write_repair(slot, writer, view);
+        }
+        let on_slot = |fate: &Fate| matches!(fate, Fate::InFlight(on) if usize::from(*on) == of);
+        let esi = self.fates.iter().position(on_slot)?;
+        self.write_copy(esi as u32, writer)?;
+        leave(view, of);
+        self.fates[esi] = Fate::InFlight(slot as u8);
         Some(())
     }
 
