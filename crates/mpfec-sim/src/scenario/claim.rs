@@ -9,6 +9,8 @@ use super::{CaseResult, ScenarioResult};
 pub struct Claim {
     /// For people.
     pub text: String,
+    /// Why it comes out as it does, where that is not the obvious; may be empty.
+    pub remark: String,
     /// All of them must hold.
     pub checks: Vec<Check>,
 }

@@ -82,6 +82,7 @@
 //!
 //! [[claim]]                         # what the paper says, and when it counts as held
 //! text = "FMTCP loses only little as the loss of path B grows"
+//! remark = "..."                    # why it comes out as it does, if that is not the obvious
 //! check = { fall = "goodput_mbps", of = "fmtcp", below_percent = 25 }
 //! ```
 //!

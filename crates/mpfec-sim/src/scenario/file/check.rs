@@ -14,6 +14,8 @@ use crate::scenario::{Check, Claim, Figure, Scenario};
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimTable {
     text: String,
+    #[serde(default)]
+    remark: String,
     check: Value,
 }
 
@@ -65,6 +67,7 @@ impl ClaimTable {
         }
         Ok(Claim {
             text: self.text.clone(),
+            remark: self.remark.clone(),
             checks,
         })
     }
