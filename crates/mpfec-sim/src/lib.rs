@@ -52,6 +52,7 @@ mod peer;
 mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
+pub mod report;
 mod rng;
 pub mod scenario;
 mod scene;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::number::Short;
 use super::{CaseResult, ScenarioResult};
 
 /// A sentence of a paper, and when it counts as held.
@@ -156,6 +157,16 @@ struct Finding {
 }
 
 impl Check {
+    /// Names of the metrics that it asks for.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<&str> {
+        match self {
+            Self::Ratio { of, to, .. } => vec![&of.metric, &to.metric],
+            Self::Bound { of, .. } => vec![&of.metric],
+            Self::Fall { metric, .. } | Self::Order { metric, .. } => vec![metric],
+        }
+    }
+
     fn is_per_case(&self) -> bool {
         !matches!(self, Self::Fall { .. })
     }
@@ -416,22 +427,6 @@ fn relative(difference: f64, base: f64) -> f64 {
         0.0
     } else {
         difference / base.abs().max(f64::MIN_POSITIVE)
-    }
-}
-
-/// A number with three significant digits, or all digits before the point.
-struct Short(f64);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = self.0.abs();
-        let digits = if size >= 100.0 || size == 0.0 || !size.is_finite() {
-            0
-        } else {
-            // Below a millionth nobody counts.
-            (2 - size.log10().floor() as i32).clamp(0, 8) as usize
-        };
-        write!(f, "{:.digits$}", self.0)
     }
 }
 
