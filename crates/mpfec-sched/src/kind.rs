@@ -7,6 +7,7 @@ use crate::earliest::EarliestArrival;
 use crate::fmtcp::Fmtcp;
 use crate::lowest_rtt::LowestRtt;
 use crate::opportunistic::Opportunistic;
+use crate::quality::Quality;
 use crate::scheduler::Scheduler;
 use crate::single::Single;
 
@@ -23,17 +24,20 @@ pub enum SchedulerKind {
     /// Lowest RTT first, with opportunistic retransmission and penalisation (Raiciu et al.,
     /// NSDI 2012).
     Opportunistic,
+    /// By the quality of paths (PNC Algorithm 4).
+    Quality,
     /// One path only.
     Single,
 }
 
 impl SchedulerKind {
     /// All of them, the default first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::EarliestArrival,
         Self::Fmtcp,
         Self::LowestRtt,
         Self::Opportunistic,
+        Self::Quality,
         Self::Single,
     ];
 
@@ -45,6 +49,7 @@ impl SchedulerKind {
             Self::Fmtcp => Box::new(Fmtcp::new()),
             Self::LowestRtt => Box::new(LowestRtt::new()),
             Self::Opportunistic => Box::new(Opportunistic::new()),
+            Self::Quality => Box::new(Quality::new()),
             Self::Single => Box::new(Single::new()),
         }
     }
@@ -57,6 +62,7 @@ impl SchedulerKind {
             Self::Fmtcp => "fmtcp",
             Self::LowestRtt => "lowest-rtt",
             Self::Opportunistic => "opportunistic",
+            Self::Quality => "quality",
             Self::Single => "single",
         }
     }

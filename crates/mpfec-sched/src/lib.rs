@@ -7,6 +7,7 @@
 //! - [`EarliestArrival`] is the default: symbols go where they arrive when they are needed,
 //!   repair follows feedback, and slots that would stay idle protect against loss.
 //! - [`Fmtcp`] is Algorithm 1 of the FMTCP paper over expected arrival times.
+//! - [`Quality`] is Algorithm 4 of the MPTCP-PNC paper: data in order to the path of best quality.
 //! - [`LowestRtt`] is what multipath TCP does by default, as a reference; [`Opportunistic`] is
 //!   that with what it does against slow paths, and [`Single`] uses one path only.
 //!
@@ -64,6 +65,7 @@
 //! assert_eq!((assignment.block, assignment.symbol), (0, SymbolKind::Source));
 //! ```
 
+mod allocate;
 pub mod arrival;
 pub mod delta;
 mod earliest;
@@ -74,6 +76,7 @@ mod lowest_rtt;
 mod memo;
 mod offer;
 mod opportunistic;
+pub mod quality;
 mod redundancy;
 mod scheduler;
 mod single;
@@ -85,6 +88,7 @@ pub use fmtcp::Fmtcp;
 pub use kind::{ParseSchedulerError, SchedulerKind};
 pub use lowest_rtt::LowestRtt;
 pub use opportunistic::Opportunistic;
+pub use quality::Quality;
 pub use redundancy::{
     DeltaHat, Fixed, OnLoss, ParseRedundancyError, Planned, RedundancyKind, RedundancyPolicy,
 };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mpfec_sched::arrival::{expected_arriving_time, expected_delivery_time, response_time};
 use mpfec_sched::delta::{extra_packets, failure};
+use mpfec_sched::quality::{path_quality, smooth_cwnd};
 
 fn ms(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1e3)
@@ -67,4 +68,27 @@ fn the_failure_probability_is_the_binomial_tail_of_equation_4() {
     // delta(1) for w = 6, p = 0.1: 1 - 0.9^7 - 7 * 0.1 * 0.9^6.
     let want = 1.0 - 0.9f64.powi(7) - 0.7 * 0.9f64.powi(6);
     assert!((failure(6, 0, &[(7, 0.1)]) - want).abs() < 1e-12);
+}
+
+#[test]
+fn a_window_of_15_behind_which_5_wait_is_8_75_on_average_at_ten_per_cent() {
+    // PNC Eq. 13 to 15: beta = 2, lambda = 7 / 12.
+    assert!((smooth_cwnd(5.0, 15.0, 1.0, 0.1) - 8.75).abs() < 1e-9);
+    // Bytes instead of packets make no difference.
+    assert!((smooth_cwnd(5_000.0, 15_000.0, 1_000.0, 0.1) - 8_750.0).abs() < 1e-6);
+    assert_eq!(smooth_cwnd(5.0, 15.0, 1.0, 0.0), 15.0);
+}
+
+#[test]
+fn five_packets_before_a_window_of_15_make_a_quality_of_113_492_ms() {
+    // PNC Eq. 11 with RTT = 100 ms, PL = 0.1.
+    close(path_quality(5.0, 15.0, 1.0, 0.1, ms(100.0)), 113.492);
+    close(path_quality(0.0, 15.0, 1.0, 0.1, ms(100.0)), 50.0);
+}
+
+#[test]
+fn a_packet_behind_a_full_window_of_five_arrives_after_30_ms_on_a_path_of_20_ms() {
+    // PNC section IV-D: five packets outstanding on path B, so the next waits a round trip.
+    close(path_quality(5.0, 5.0, 1.0, 0.0, ms(20.0)), 30.0);
+    close(path_quality(0.0, 5.0, 1.0, 0.0, ms(200.0)), 100.0);
 }
