@@ -20,7 +20,15 @@ macro_rules! files {
 }
 
 /// Name and text of every file, in the order of a listing.
-const FILES: &[(&str, &str)] = files!["fmtcp-table2.toml", "shared-bottleneck.toml"];
+const FILES: &[(&str, &str)] = files![
+    "fmtcp-table2.toml",
+    "couple-plus-fig09.toml",
+    "couple-plus-fig12.toml",
+    "couple-plus-fig14.toml",
+    "sharing-fig71.toml",
+    "sharing-fig73.toml",
+    "shared-bottleneck.toml",
+];
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,7 @@
 //! name = "A"
 //! both = { rate_mbps = 10, delay_ms = 10 }
 //! via = ["core"]                    # crossed after the path's own link; on the way back, before
+//! lent = { rate_mbps = 8, traffic = ["tcp"] }   # a relay's link of that rate, and its own flows
 //!
 //! [[path]]
 //! name = "B"
@@ -93,6 +94,12 @@
 //! another one (`queue_packets`, `queue_bdp`; `packet_bytes`, `packet_mix`; …) takes its place,
 //! and a table with a `kind` takes the place of the whole table. A case changes the file, a
 //! variant changes the case. Names of paths do not change.
+//!
+//! # Relays
+//!
+//! `lent` has the server announce the relay's share of a path (UC Eq. 7.3) to the client every
+//! `every_s` seconds (2) from the start of the connection on: from the `rate_mbps` of the link
+//! and of those flows that run at that time. Each flow needs a `rate_mbps`.
 //!
 //! # Applications
 //!

@@ -68,7 +68,7 @@ pub use self::file::{MOST_BYTES, MOST_CELLS};
 pub use self::number::Short;
 pub use self::pool::{Progress, run_all};
 pub use self::statistics::Summary;
-pub use self::topology::{LinkChange, SharedLink};
+pub use self::topology::{Lent, LinkChange, SharedLink};
 pub use self::traffic::{Route, Traffic, TrafficKind};
 
 use crate::Setup;
@@ -134,6 +134,8 @@ pub struct Plan {
     pub link_changes: Vec<LinkChange>,
     /// What else uses the links.
     pub traffic: Vec<Traffic>,
+    /// What the server tells about paths through relays that have traffic of their own.
+    pub lent: Vec<Lent>,
     /// What the client sends to the server.
     pub application: Application,
     /// When the client starts to connect.

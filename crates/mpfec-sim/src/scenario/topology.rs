@@ -1,7 +1,8 @@
-//! Links that several paths share.
+//! Links that several paths share, and links that relays lend.
 
 use std::time::Duration;
 
+use super::Traffic;
 use crate::{Change, Direction, LinkConfig};
 
 /// A link that several paths cross, such as a bottleneck: a queue of its own in each direction.
@@ -26,4 +27,37 @@ pub struct LinkChange {
     pub direction: Direction,
     /// What changes.
     pub change: Change,
+}
+
+/// What the server tells the client about a path through a relay that has traffic of its own
+/// (`rho_r`, UC Eq. 7.3), again and again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lent {
+    /// Position in [`Setup::paths`](crate::Setup::paths).
+    pub path: usize,
+    /// What the relay's link carries, in bits per second.
+    pub rate: u64,
+    /// The relay's own flows, as positions in [`Plan::traffic`](super::Plan::traffic). Each has
+    /// a rate, which counts while it runs.
+    pub flows: Vec<usize>,
+    /// Time from one announcement to the next.
+    pub interval: Duration,
+}
+
+impl Lent {
+    /// `rho_r` at `elapsed` since the start of the run; above 0.
+    #[must_use]
+    pub fn share_at(&self, elapsed: Duration, traffic: &[Traffic]) -> f64 {
+        let running = self.flows.iter().map(|&flow| &traffic[flow]);
+        let running = running.filter(|flow| {
+            flow.start <= elapsed && flow.stop.is_none_or(|stop| elapsed < stop)
+        });
+        let rates: Vec<f64> = running
+            .flat_map(|flow| {
+                let rate = flow.rate().unwrap_or(self.rate) as f64;
+                std::iter::repeat_n(rate, flow.flows as usize)
+            })
+            .collect();
+        mpfec_core::relay_share(self.rate as f64, &rates)
+    }
 }

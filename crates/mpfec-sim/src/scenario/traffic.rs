@@ -29,6 +29,19 @@ pub struct Traffic {
     pub sizes: PacketSizes,
 }
 
+impl Traffic {
+    /// Bits per second on the link that each of the flows sends while it is on, unless
+    /// something holds it back; `None` if it sends as much as it can.
+    #[must_use]
+    pub fn rate(&self) -> Option<u64> {
+        match self.kind {
+            TrafficKind::Tcp { rate, .. } => rate,
+            TrafficKind::Udp { rate, .. } => Some(rate),
+            TrafficKind::Connection { .. } => None,
+        }
+    }
+}
+
 /// What a flow does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrafficKind {

@@ -9,7 +9,7 @@ use super::place::{Trouble, range, ranked, whole};
 use super::traffic::{LONGEST_S, MOST_MBPS};
 use super::{ScenarioTable, count};
 use crate::scenario::error::ScenarioProblem;
-use crate::scenario::topology::{LinkChange, SharedLink};
+use crate::scenario::topology::{Lent, LinkChange, SharedLink};
 use crate::scenario::{Application, Plan, Traffic, TrafficKind};
 use crate::toml::link::LinkTable;
 use crate::toml::{DirectionName, PathTable};
@@ -24,6 +24,15 @@ pub(super) struct PathTables {
     backward: Option<LinkTable>,
     #[serde(default)]
     via: Vec<String>,
+    lent: Option<LentTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LentTable {
+    rate_mbps: f64,
+    traffic: Vec<String>,
+    every_s: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,6 +66,7 @@ impl ScenarioTable {
             via,
             link_changes: Vec::new(),
             traffic: Vec::new(),
+            lent: Vec::new(),
             application: match &self.application {
                 Some(table) => table.read()?,
                 None => Application::Bulk { bytes: None },
@@ -85,6 +95,14 @@ impl ScenarioTable {
                 .map_err(|trouble| trouble.under("change", index, &place))?;
         }
         self.read_traffic(&mut plan)?;
+        for (path, table) in self.paths.iter().enumerate() {
+            let Some(lent) = &table.lent else { continue };
+            let lent = lent.read(path, &plan.traffic).map_err(|trouble| {
+                let place = format!("path {}, lent", table.name);
+                trouble.inside("lent").under("path", path, &place)
+            })?;
+            plan.lent.push(lent);
+        }
         Ok(plan)
     }
 
@@ -248,6 +266,37 @@ impl ChangeTable {
     }
 }
 
+impl LentTable {
+    fn read(&self, path: usize, traffic: &[Traffic]) -> Result<Lent, Trouble> {
+        let mbps = range("rate_mbps", self.rate_mbps, 1e-6, MOST_MBPS)
+            .map_err(|problem| Trouble::at(["rate_mbps"], problem))?;
+        let every = range("every_s", self.every_s.unwrap_or(EVERY_S), 0.1, LONGEST_S)
+            .map_err(|problem| Trouble::at(["every_s"], problem))?;
+        let flows: Result<Vec<usize>, ScenarioProblem> = self
+            .traffic
+            .iter()
+            .map(|name| {
+                let found = traffic.iter().position(|flow| flow.name == *name);
+                let flow = found.ok_or_else(|| ScenarioProblem::Unknown {
+                    what: "traffic",
+                    name: name.clone(),
+                    known: ranked(name, traffic.iter().map(|flow| flow.name.as_str())),
+                })?;
+                traffic[flow].rate().map(|_| flow).ok_or_else(|| {
+                    let problem = format!("traffic {name:?} has no rate_mbps");
+                    ScenarioProblem::Other(problem)
+                })
+            })
+            .collect();
+        Ok(Lent {
+            path,
+            rate: (mbps * 1e6).round() as u64,
+            flows: flows.map_err(|problem| Trouble::at(["traffic"], problem))?,
+            interval: Duration::from_secs_f64(every),
+        })
+    }
+}
+
 impl Plan {
     /// Whether it has the very paths that a table has: variants name them by position.
     pub(super) fn has_paths_of(&self, table: &Table) -> bool {
@@ -338,6 +387,8 @@ fn number(
         .map_err(|problem| Trouble::at([key], problem))
 }
 
+/// How often a destination measures (UC §7.3).
+const EVERY_S: f64 = 2.0;
 const MOST_LINKS: usize = 16;
 const MOST_TRAFFIC: usize = 64;
 const MOST_FLOWS: usize = 256;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mpfec_core::{ConnectionStats, PathStats};
 
 use super::peer::Page;
-use super::world::{Pair, World};
+use super::world::{Pair, World, path_of};
 use crate::scenario::metrics::goodput_of;
 use crate::scenario::{Application, Plan, RunResult};
 
@@ -127,11 +127,8 @@ impl<'a> Measurement<'a> {
                 .connection()
                 .map(|server| server.stats());
             for path in stats.iter().flat_map(|stats| &stats.paths) {
-                // Its address tells which path it is: `Builder::pair`.
-                let std::net::IpAddr::V4(address) = path.tuple.remote.ip() else {
-                    continue;
-                };
-                if let Some(record) = self.paths.get_mut(usize::from(address.octets()[2])) {
+                let index = path_of(path.tuple.remote);
+                if let Some(record) = index.and_then(|index| self.paths.get_mut(index)) {
                     record.received_bytes.update(path.id, path.received_bytes);
                 }
             }

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use mpfec_core::{ClientConfig, ClientTls, Profile, ServerConfig, ServerTls, TransportConfig};
+use mpfec_core::{
+    ClientConfig, ClientTls, PathStats, Profile, ServerConfig, ServerTls, TransportConfig,
+};
 
 use super::peer::Peer;
 use crate::scenario::traffic::{Route, Traffic, TrafficKind};
-use crate::scenario::{Application, Plan, Variant};
+use crate::scenario::{Application, Lent, Plan, Variant};
 use crate::traffic::{self, Pattern, Sink, Source, SourceConfig, Tcp, TcpConfig};
 use crate::{Action, Change, Direction, HostId, LinkConfig, LinkId, Network, Node, Rng};
 
@@ -24,6 +26,9 @@ pub(super) struct World {
     /// Of connections that compete, in the order of time.
     timeline: VecDeque<(Instant, Step)>,
     connected_at: Option<Instant>,
+    began: Instant,
+    lent: Vec<Lent>,
+    traffic: Vec<Traffic>,
 }
 
 pub(super) type Host = traffic::Node<Node<Peer>>;
@@ -49,6 +54,8 @@ pub(super) struct Flow {
 enum Step {
     Connect { flow: usize },
     Halt { flow: usize },
+    /// What the relay of a path needs itself, by position in [`Plan::lent`].
+    Announce { lent: usize },
 }
 
 /// What is built from a plan, and numbers given out on the way.
@@ -95,6 +102,9 @@ impl World {
             forward: builder.forward,
             timeline: timeline.into(),
             connected_at: None,
+            began: epoch,
+            lent: plan.lent.clone(),
+            traffic: plan.traffic.clone(),
         }
     }
 
@@ -104,6 +114,14 @@ impl World {
         for pair in &self.pairs {
             pair.connect(&mut self.network);
         }
+        for lent in 0..self.lent.len() {
+            self.schedule(self.network.now(), Step::Announce { lent });
+        }
+    }
+
+    fn schedule(&mut self, at: Instant, step: Step) {
+        let next = self.timeline.partition_point(|(other, _)| *other <= at);
+        self.timeline.insert(next, (at, step));
     }
 
     /// When the clients under test started to connect.
@@ -164,7 +182,37 @@ impl World {
                     client.and_then(|client| client.with(now, |peer, _| peer.halt()));
                 }
             }
+            Step::Announce { lent } => self.announce(lent),
         }
+    }
+
+    /// Has the servers say what a relay needs itself, now and again after the interval.
+    fn announce(&mut self, index: usize) {
+        let now = self.network.now();
+        let lent = &self.lent[index];
+        let share = lent.share_at(now - self.began, &self.traffic);
+        for pair in &self.pairs {
+            let server = self.network.host_mut(pair.server).subject_mut();
+            server.and_then(|server| {
+                server.with(now, |_, connection| {
+                    let paths = connection.stats().paths;
+                    let through = |path: &PathStats| path_of(path.tuple.remote) == Some(lent.path);
+                    for path in paths.iter().filter(|path| through(path)) {
+                        connection.set_path_share(path.id, share);
+                    }
+                })
+            });
+        }
+        let next = now + lent.interval;
+        self.schedule(next, Step::Announce { lent: index });
+    }
+}
+
+/// The position of the path that a client's address belongs to ([`Builder::pair`] says so).
+pub(super) fn path_of(client: SocketAddr) -> Option<usize> {
+    match client {
+        SocketAddr::V4(address) => Some(usize::from(address.ip().octets()[2])),
+        SocketAddr::V6(_) => None,
     }
 }
 
