@@ -49,9 +49,8 @@ impl Lent {
     #[must_use]
     pub fn share_at(&self, elapsed: Duration, traffic: &[Traffic]) -> f64 {
         let running = self.flows.iter().map(|&flow| &traffic[flow]);
-        let running = running.filter(|flow| {
-            flow.start <= elapsed && flow.stop.is_none_or(|stop| elapsed < stop)
-        });
+        let running = running
+            .filter(|flow| flow.start <= elapsed && flow.stop.is_none_or(|stop| elapsed < stop));
         let rates: Vec<f64> = running
             .flat_map(|flow| {
                 let rate = flow.rate().unwrap_or(self.rate) as f64;

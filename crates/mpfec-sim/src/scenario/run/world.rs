@@ -52,10 +52,16 @@ pub(super) struct Flow {
 }
 
 enum Step {
-    Connect { flow: usize },
-    Halt { flow: usize },
+    Connect {
+        flow: usize,
+    },
+    Halt {
+        flow: usize,
+    },
     /// What the relay of a path needs itself, by position in [`Plan::lent`].
-    Announce { lent: usize },
+    Announce {
+        lent: usize,
+    },
 }
 
 /// What is built from a plan, and numbers given out on the way.
