@@ -48,12 +48,10 @@ pub(crate) struct Expert {
         global = true,
         hide_short_help = true,
         value_name = "P",
-        default_value = "auto",
-        hide_default_value = true,
         value_parser = choice::profile,
-        help = help_of("Codec, scheduler, congestion control and redundancy by one name", choice::profiles())
+        help = help_of("Codec, scheduler, congestion control and redundancy by one name, if not auto", choice::profiles())
     )]
-    pub(crate) profile: Profile,
+    pub(crate) profile: Option<Profile>,
     #[arg(
         long,
         global = true,
@@ -110,6 +108,9 @@ pub(crate) enum Command {
     /// Measure throughput and delay
     #[command(subcommand)]
     Perf(PerfCommand),
+    /// Run scenarios in virtual time: what the papers say, and whether it holds
+    #[command(subcommand)]
+    Sim(SimCommand),
     /// Show which interfaces would be used, and why the others are not
     Paths,
     /// Print a completion script for a shell
@@ -276,6 +277,48 @@ pub(crate) struct LoadArgs {
     pub(crate) reverse: bool,
 }
 
+/// `mpfec sim`
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// List the built-in scenarios
+    List,
+    /// Run scenarios: mean figures with 95 % confidence intervals, and which claims hold
+    Run(SimRunArgs),
+}
+
+/// `mpfec sim run`
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "What comes out depends on the scenario, the profiles and the seeds alone, not on \
+                  the machine or the number of threads.",
+    after_long_help = scenario_help()
+)]
+pub(crate) struct SimRunArgs {
+    /// Built-in scenarios (see mpfec sim list), TOML files, or all
+    #[arg(value_name = "SCENARIO|FILE|all", required = true)]
+    pub(crate) scenarios: Vec<String>,
+    /// Run these profiles instead of what the scenarios compare; may be repeated
+    #[arg(
+        long,
+        value_name = "P",
+        value_parser = choice::profile,
+        help = help_of("Run this profile instead of what the scenarios compare; may be repeated", choice::profiles())
+    )]
+    pub(crate) profile: Vec<Profile>,
+    /// Runs of each variant in each case, each with the next seed, 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// How many runs are under way at a time, 1 to 1024; as many as there are cores if absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Write a page with charts, Markdown and CSV files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
 fn parse_block(text: &str) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| error.to_string())?;
     if crate::perf::BLOCK_BYTES.contains(&bytes) {
@@ -320,6 +363,22 @@ pub(crate) fn command() -> clap::Command {
         }
         perf
     });
+    // A scenario says how large blocks and buffers are.
+    let sizes: Vec<Arg> = experts
+        .iter()
+        .filter(|arg| ["block_symbols", "recv_buffer"].contains(&arg.get_id().as_str()))
+        .cloned()
+        .collect();
+    root = root.mut_subcommand("sim", |sim| {
+        sim.mut_subcommand("list", |command| hiding(command, &experts))
+            .mut_subcommand("run", |command| {
+                let seeds = seed.iter().cloned().map(|arg| {
+                    arg.hide_short_help(false)
+                        .help("Seed of the first run; the next ones count on [default: 1]")
+                });
+                hiding(command, &sizes).args(seeds)
+            })
+    });
     let names: Vec<String> = root
         .get_subcommands()
         .map(|one| one.get_name().to_owned())
@@ -363,6 +422,16 @@ fn links_help() -> String {
         "A file with links, of which everything but the path and its name may be left out:\n\n{LINKS_EXAMPLE}\n{LINKS_KEYS}"
     )
 }
+
+fn scenario_help() -> String {
+    format!(
+        "A scenario file:\n\n{SCENARIO_EXAMPLE}\n{SCENARIO_KEYS}\n\nOf a link: {}",
+        LINKS_KEYS.trim_start_matches("Of a link, each way: ")
+    )
+}
+
+/// Runs of each variant in each case unless something else is said.
+pub(crate) const RUNS: u32 = 10;
 
 const EXPERT: [&str; 8] = [
     "profile",
@@ -410,8 +479,50 @@ burst = { percent, length }, gilbert = { enter, leave, good_loss, bad_loss } (0 
 reorder_percent, reorder_ms, duplicate_percent, corrupt_percent, mtu (bytes), overhead (bytes a \
 packet), and one of queue_bdp (default 1), queue_bytes, queue_packets.";
 
+pub(crate) const SCENARIO_EXAMPLE: &str = r#"  name = "kitchen"
+  paper = "FMTCP Fig. 8"       # what it repeats, if it does
+  summary = "goodput against the loss of the second path"
+  duration_s = 20              # measured time at most
+  warmup_s = 2
+  recv_buffer_kib = 128
+  application = { kind = "blocks", block_bytes = 32768 }   # or bulk, video, web
+  [[path]]
+  name = "A"
+  both = { rate_mbps = 10, delay_ms = 10 }
+  [[path]]
+  name = "B"
+  both = { rate_mbps = 10, delay_ms = 40 }
+  [[variant]]                  # what is compared
+  profile = "fmtcp"
+  [[variant]]
+  profile = "mptcp"
+  [[case]]                     # points on the x axis
+  name = "1 %"
+  x = 1
+  set = { "path.B.forward.loss_percent" = 1 }
+  [[case]]
+  name = "10 %"
+  x = 10
+  set = { "path.B.forward.loss_percent" = 10 }
+  [[chart]]
+  title = "Goodput"
+  metric = "goodput_mbps"      # or series = "goodput_mbps", over time
+  y_label = "Mbit/s"
+  [[claim]]
+  text = "FMTCP loses only little as the loss of path B grows"
+  check = { fall = "goodput_mbps", of = "fmtcp", below_percent = 25 }
+"#;
+
+const SCENARIO_KEYS: &str = "\
+Also [[link]] for bottlenecks that paths share, [[change]] for what happens when, [[traffic]] for \
+flows beside the connection (newreno, aimd, udp, on-off, connection). Checks of a claim: fall, \
+ratio, bound, order. The scenarios in crates/mpfec-sim/scenarios are examples, and the module \
+mpfec_sim::scenario::format documents every key and metric.";
+
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
 
     #[test]
@@ -428,13 +539,14 @@ mod tests {
             assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp);
             error.to_string()
         };
-        let commands: [&[&str]; 6] = [
+        let commands: [&[&str]; 7] = [
             &["mpfec"],
             &["mpfec", "demo"],
             &["mpfec", "send"],
             &["mpfec", "recv"],
             &["mpfec", "perf", "client"],
             &["mpfec", "perf", "local"],
+            &["mpfec", "sim", "run"],
         ];
         for words in commands {
             let (short, long) = (help(words, "-h"), help(words, "--help"));
@@ -446,12 +558,18 @@ mod tests {
             let is_seeded = !["send", "recv", "client"].contains(words.last().unwrap());
             assert_eq!(long.contains("--seed"), is_seeded, "{words:?}");
         }
-        for name in ["paths", "completions", "man"] {
-            assert!(
-                !help(&["mpfec", name], "--help").contains("scheduler"),
-                "{name}"
-            );
+        let without: [&[&str]; 4] = [
+            &["mpfec", "paths"],
+            &["mpfec", "completions"],
+            &["mpfec", "man"],
+            &["mpfec", "sim", "list"],
+        ];
+        for words in without {
+            assert!(!help(words, "--help").contains("scheduler"), "{words:?}");
         }
+        let run = help(&["mpfec", "sim", "run"], "--help");
+        assert!(!run.contains("--recv-buffer"), "{run}");
+        assert_eq!(run.matches("--profile").count(), 1, "{run}");
         let local = help(&["mpfec", "perf", "local"], "--help");
         assert!(
             local.contains("[[path]]") && local.contains("gilbert"),
@@ -481,9 +599,27 @@ mod tests {
             "7",
         ])
         .unwrap();
-        assert_eq!(cli.global.expert.profile, Profile::MPTCP);
+        assert_eq!(cli.global.expert.profile, Some(Profile::MPTCP));
         assert!(cli.global.json);
         assert_eq!(cli.global.expert.seed, Some(7));
+    }
+
+    #[test]
+    fn several_profiles_are_for_scenarios_only() {
+        let words = ["mpfec", "sim", "run", "all", "--profile", "mptcp"];
+        let run = |words: &[&str]| {
+            let matches = command().try_get_matches_from(words).unwrap();
+            match Cli::from_arg_matches(&matches).unwrap().command {
+                Command::Sim(SimCommand::Run(args)) => args.profile,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(run(&words[..4]), []);
+        assert_eq!(run(&words), [Profile::MPTCP]);
+        let two = [words.as_slice(), &["--profile", "auto"]].concat();
+        assert_eq!(run(&two), [Profile::MPTCP, Profile::AUTO]);
+        let elsewhere = ["mpfec", "demo", "--profile", "mptcp", "--profile", "auto"];
+        assert!(command().try_get_matches_from(elsewhere).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Names that are chosen from a list: an unknown one is told the nearest and all there are.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use mpfec_core::{
     CodecKind, ControllerKind, Profile, RedundancyKind, SchedulerKind, UnknownController,
@@ -46,6 +46,15 @@ pub(crate) enum Redundancy {
     Policy(RedundancyKind),
     /// No repair symbols at all: lost symbols are sent again.
     None,
+}
+
+impl fmt::Display for Redundancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::None => f.write_str(NO_REDUNDANCY),
+        }
+    }
 }
 
 /// A redundancy policy with its parameters, or `none`.

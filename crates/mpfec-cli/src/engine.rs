@@ -10,7 +10,19 @@ use crate::error::CliError;
 
 /// The profile with what was said about its parts.
 pub(crate) fn profile(expert: &Expert) -> Profile {
-    let mut profile = expert.profile;
+    with_parts(expert.profile.unwrap_or_default(), expert)
+}
+
+/// Whether anything was said about parts of a profile.
+pub(crate) fn has_parts(expert: &Expert) -> bool {
+    expert.codec.is_some()
+        || expert.scheduler.is_some()
+        || expert.congestion.is_some()
+        || expert.redundancy.is_some()
+}
+
+/// A profile with what was said about parts.
+pub(crate) fn with_parts(mut profile: Profile, expert: &Expert) -> Profile {
     if let Some(scheduler) = expert.scheduler {
         profile.scheduler = scheduler;
     }
@@ -33,7 +45,12 @@ pub(crate) fn profile(expert: &Expert) -> Profile {
 
 /// Whether the parts that were asked for work together.
 pub(crate) fn check(expert: &Expert) -> Result<(), CliError> {
-    profile(expert).check().map_err(|error| {
+    check_profile(&profile(expert))
+}
+
+/// Whether the parts of a profile work together.
+pub(crate) fn check_profile(profile: &Profile) -> Result<(), CliError> {
+    profile.check().map_err(|error| {
         CliError::usage(
             error.to_string(),
             "leave one of --profile, --codec, --scheduler, --congestion and --redundancy out, or choose another",

@@ -19,6 +19,7 @@ mod paths;
 mod perf;
 mod report;
 mod service;
+mod sim;
 mod transfer;
 mod units;
 mod usage;
@@ -52,6 +53,8 @@ fn main() -> ExitCode {
     let patience = match &cli.command {
         // Files that are being put in place are put there, or leave nothing behind.
         Command::Recv(_) => STORING,
+        // Runs that are under way would take longer, and leave nothing behind.
+        Command::Sim(_) => Duration::ZERO,
         _ => PATIENCE,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -105,6 +108,7 @@ async fn run(context: Context, command: Command) -> Result<(), CliError> {
         Command::Send(args) => transfer::send(context, args).await,
         Command::Recv(args) => transfer::recv(context, args).await,
         Command::Perf(command) => perf::run(context, command).await,
+        Command::Sim(command) => sim::run(context, command).await,
         Command::Paths => paths::run(context).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();

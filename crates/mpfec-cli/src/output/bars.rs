@@ -5,7 +5,7 @@ use std::time::Duration;
 use console::{Term, measure_text_width, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::event::{PathProgress, Progress};
+use super::event::{PathProgress, Progress, RunsProgress};
 use crate::units;
 
 /// Bars on standard error, drawn as one so that all of them belong to the same moment.
@@ -34,9 +34,14 @@ impl Bars {
     pub(super) fn show(&mut self, progress: &Progress) {
         let rates = progress.paths.iter().map(|path| path.rate_mbps);
         self.fastest = rates.fold(self.fastest, f64::max);
-        // A line as wide as the terminal would wrap on some of them.
-        let width = usize::from(Term::stderr().size().1).saturating_sub(1);
-        let text = render(progress, self.fastest, width, self.colour);
+        self.redraw(render(progress, self.fastest, width(), self.colour));
+    }
+
+    pub(super) fn show_runs(&mut self, progress: &RunsProgress) {
+        self.redraw(render_runs(progress, width()));
+    }
+
+    fn redraw(&self, text: String) {
         self.drawn.set_message(text);
         if self.drawn.is_hidden() {
             self.drawn.set_draw_target(ProgressDrawTarget::stderr());
@@ -52,6 +57,38 @@ impl Bars {
     pub(super) fn clear(self) {
         self.drawn.finish_and_clear();
     }
+}
+
+/// Letters in a line.
+fn width() -> usize {
+    // A line as wide as the terminal would wrap on some of them.
+    usize::from(Term::stderr().size().1).saturating_sub(1)
+}
+
+/// One line, not wider than `width`.
+fn render_runs(progress: &RunsProgress, width: usize) -> String {
+    let left = progress.seconds_left.map(|seconds| {
+        let time = Duration::from_secs(seconds.min(LONGEST_LEFT));
+        format!("  {} left", units::countdown(time))
+    });
+    let failed = match progress.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    let line_of_all = Line {
+        name: &progress.scenario,
+        share: share(progress.done as u64, Some(progress.total as u64)),
+        most: width,
+        figures: format!(
+            "{} of {} runs{failed}{}",
+            progress.done,
+            progress.total,
+            left.unwrap_or_default()
+        ),
+        colour: "",
+    };
+    let column = measure_text_width(&progress.scenario).min(WIDEST_SCENARIO);
+    line(&line_of_all, column, width)
 }
 
 /// All lines, none wider than `width`.
@@ -175,6 +212,7 @@ const GREEN: &str = "\u{1b}[32m";
 const YELLOW: &str = "\u{1b}[33m";
 const RESET: &str = "\u{1b}[0m";
 const WIDEST_NAME: usize = 16;
+const WIDEST_SCENARIO: usize = 28;
 const PATH_BAR: usize = 30;
 /// Below this width losses make room for the bars.
 const ROOMY: usize = 72;
@@ -248,6 +286,27 @@ mod tests {
             "{text}"
         );
         assert!(first.contains("1.0 MiB"), "{text}");
+    }
+
+    #[test]
+    fn runs_are_counted_beside_their_bar() {
+        let progress = RunsProgress {
+            scenario: "fmtcp-table2".to_owned(),
+            done: 40,
+            total: 160,
+            failed: 1,
+            seconds: 5.0,
+            seconds_left: Some(15),
+        };
+        let text = render_runs(&progress, 80);
+        assert!(text.starts_with("fmtcp-table2 ━━"), "{text}");
+        assert!(
+            text.ends_with("40 of 160 runs, 1 failed  0:15 left"),
+            "{text}"
+        );
+        for width in 0..120 {
+            assert!(measure_text_width(&render_runs(&progress, width)) <= width);
+        }
     }
 
     #[test]

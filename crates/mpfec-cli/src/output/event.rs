@@ -53,6 +53,20 @@ pub(crate) enum Event {
         /// What its paths can carry, where that is limited.
         limit_mbps: Option<f64>,
     },
+    /// A built-in scenario.
+    Scenario(crate::sim::ScenarioReport),
+    /// How far scenarios are.
+    #[serde(rename = "progress")]
+    Runs(RunsProgress),
+    /// A variant in a case of a scenario, over all seeds.
+    Run(crate::sim::RunReport),
+    /// A run that gave nothing.
+    Failure(crate::sim::FailureReport),
+    /// What a paper says, and whether it holds.
+    Claim(crate::sim::ClaimReport),
+    /// Scenarios have been run.
+    #[serde(rename = "done")]
+    Simulated(crate::sim::SimulatedReport),
     /// It failed.
     Error {
         /// The exit code.
@@ -117,6 +131,22 @@ pub(crate) struct PathProgress {
     pub(crate) srtt_ms: f64,
     pub(crate) loss: f64,
     pub(crate) state: String,
+}
+
+/// How far scenarios are.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct RunsProgress {
+    /// The one that is under way.
+    pub(crate) scenario: String,
+    /// Runs that have ended.
+    pub(crate) done: usize,
+    /// Runs, all in all.
+    pub(crate) total: usize,
+    /// Runs that gave nothing.
+    pub(crate) failed: usize,
+    pub(crate) seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_left: Option<u64>,
 }
 
 /// What happened to a path.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use self::bars::Bars;
 pub(crate) use self::event::{
     BlockDelay, Done, Event, LeftOverReport, LinkReport, PathChangeReport, PathProgress,
-    PathReport, PerfResult, Progress, Silence, SkippedReport, TicketReport,
+    PathReport, PerfResult, Progress, RunsProgress, Silence, SkippedReport, TicketReport,
 };
 pub(crate) use self::losses::LossReport;
 use crate::clock;
@@ -111,6 +111,27 @@ impl Output {
         if self.0.json {
             return self.event(&Event::Progress(progress.clone()));
         }
+        self.show(
+            PLAIN_INTERVAL,
+            |bars| bars.show(progress),
+            || plain(progress),
+        );
+    }
+
+    /// How far scenarios are: a bar on a terminal, else a line now and then.
+    pub(crate) fn runs(&self, progress: &RunsProgress) {
+        if self.0.json {
+            return self.event(&Event::Runs(progress.clone()));
+        }
+        self.show(
+            RUNS_INTERVAL,
+            |bars| bars.show_runs(progress),
+            || plain_runs(progress),
+        );
+    }
+
+    /// Shows how far something is to people, if there are any.
+    fn show(&self, interval: Duration, bar: impl FnOnce(&mut Bars), line: impl FnOnce() -> String) {
         if self.0.quiet || self.is_stopped() {
             return;
         }
@@ -119,18 +140,15 @@ impl Output {
         let began = *state.began.get_or_insert(now);
         if self.0.terminal {
             if now - began >= PATIENCE {
-                state
-                    .bars
-                    .get_or_insert_with(|| Bars::new(self.0.colour))
-                    .show(progress);
+                bar(state.bars.get_or_insert_with(|| Bars::new(self.0.colour)));
             }
             return;
         }
         let last = *state.last_plain.get_or_insert(began);
-        if now - last >= PLAIN_INTERVAL {
+        if now - last >= interval {
             state.last_plain = Some(now);
             drop(state);
-            self.print(&plain(progress));
+            self.print(&line());
         }
     }
 
@@ -220,7 +238,24 @@ fn plain(progress: &Progress) -> String {
     )
 }
 
+/// Progress of scenarios as one line.
+fn plain_runs(progress: &RunsProgress) -> String {
+    let left = progress.seconds_left.map(|seconds| {
+        let left = units::countdown(Duration::from_secs(seconds));
+        format!(", {left} left")
+    });
+    format!(
+        "{} of {} runs{}  ({})",
+        progress.done,
+        progress.total,
+        left.unwrap_or_default(),
+        progress.scenario
+    )
+}
+
 /// What is over sooner needs no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between lines where nothing can be redrawn.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
+/// The same for scenarios, which take minutes.
+const RUNS_INTERVAL: Duration = Duration::from_secs(10);

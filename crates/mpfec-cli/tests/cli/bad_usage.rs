@@ -6,7 +6,7 @@ use crate::support::{LONG, Mpfec};
 
 #[test]
 fn wrong_words_are_explained_in_two_lines() {
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 15] = [
         &["--frobnicate"],
         &[],
         &["send"],
@@ -19,6 +19,9 @@ fn wrong_words_are_explained_in_two_lines() {
         &["send", "--profile", "nonsense", "x", "y"],
         &["recv", "--recv-buffer", "10"],
         &["demo", "--codec", "uncoded", "--redundancy", "fixed"],
+        &["sim"],
+        &["sim", "run"],
+        &["sim", "run", "all", "--runs", "0"],
     ];
     for words in cases {
         Mpfec::start(words).end(LONG).failed(2, &[]);
@@ -74,7 +77,7 @@ fn parts_that_do_not_work_together_are_refused_with_the_reason() {
 
 #[test]
 fn every_command_explains_itself() {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 13] = [
         &[],
         &["demo"],
         &["send"],
@@ -83,6 +86,9 @@ fn every_command_explains_itself() {
         &["perf", "server"],
         &["perf", "client"],
         &["perf", "local"],
+        &["sim"],
+        &["sim", "list"],
+        &["sim", "run"],
         &["paths"],
         &["man"],
     ];
