@@ -43,7 +43,7 @@ fn a_table_shows_means_with_intervals_and_whether_claims_hold() {
     for text in [
         "tiny: FMTCP Fig. 8",
         "3 runs from seed 1",
-        "case  variant  goodput_mbps",
+        "case   variant  goodput_mbps",
         " ± ",
         "reproduced      both lose to the loss",
         "not reproduced  MPTCP carries a gigabit",
