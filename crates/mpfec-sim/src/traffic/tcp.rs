@@ -49,6 +49,8 @@ pub struct Tcp {
     config: TcpConfig,
     start: Instant,
     stop: Option<Instant>,
+    /// It has noticed that it is over: there are no more timers.
+    is_over: bool,
     rng: Rng,
     /// Packets from `acknowledged` on that were sent at least once.
     segments: VecDeque<Segment>,
@@ -115,6 +117,7 @@ impl Tcp {
             to,
             start: epoch + config.pattern.start,
             stop: config.pattern.stop.map(|stop| epoch + stop),
+            is_over: false,
             config,
             rng: Rng::new(seed),
             segments: VecDeque::new(),
@@ -372,7 +375,8 @@ impl Host for Tcp {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.start || self.has_stopped(now) {
+        self.is_over |= self.has_stopped(now);
+        if now < self.start || self.is_over {
             return None;
         }
         if let Some(number) = self.again.take() {
@@ -392,6 +396,9 @@ impl Host for Tcp {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        if self.is_over {
+            return None;
+        }
         if self.end() == 0 {
             return Some(self.start);
         }

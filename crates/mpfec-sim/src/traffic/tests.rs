@@ -327,6 +327,24 @@ fn flows_keep_to_their_times_and_sizes() {
 }
 
 #[test]
+fn a_flow_that_ends_with_more_to_send_than_it_could_is_quiet() {
+    let pattern = Pattern {
+        stop: Some(secs(10)),
+        ..full_packets()
+    };
+    let mut net = Dumbbell::new(bottleneck());
+    net.add_tcp(TcpConfig {
+        aimd: Aimd::NEW_RENO,
+        pattern,
+        rate: Some(20_000_000),
+        bytes: None,
+    });
+    assert!(net.rates(secs(10))[0] > 8.0);
+    net.network.run_for(ms(100));
+    assert_eq!(net.rates(secs(5)), [0.0]);
+}
+
+#[test]
 fn a_source_has_its_rate_on_average() {
     let config = |times| SourceConfig {
         rate: 4_000_000,
