@@ -49,6 +49,15 @@ pub trait CongestionController: fmt::Debug + Send {
     /// So many packets leave for each packet of data, ahead of loss: at least 1.
     fn set_redundancy(&mut self, _redundancy: f64) {}
 
+    /// The peer has decoded a group of coded packets: a block.
+    fn on_group_decoded(&mut self) {}
+
+    /// Whether a loss is told to the path with most in flight, not to the one that lost the
+    /// packet (PNC §V). All paths of a connection have controllers of one kind.
+    fn blames_fullest(&self) -> bool {
+        false
+    }
+
     /// Congestion window: bytes that may be in flight, at least two packets (COUPLED: one).
     fn cwnd(&self) -> u64;
 
@@ -131,6 +140,9 @@ pub struct CongestionEvent<'a> {
 pub struct CodingFeedback {
     /// Symbols lost on this path whose blocks the peer cannot decode from what has arrived.
     pub undecoded: u32,
+    /// Symbols were lost whose blocks neither what arrived nor what is on its way makes up for:
+    /// something must be sent again.
+    pub retransmits: bool,
     /// The peer's receive buffer has hardly any room left for the connection.
     pub receive_window_nearly_full: bool,
 }

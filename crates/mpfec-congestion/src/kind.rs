@@ -8,6 +8,7 @@ use crate::acc::Acc;
 use crate::coop::Coop;
 use crate::couple_plus::{CouplePlus, Exposure};
 use crate::delay::Delay;
+use crate::group::{GroupControl, Level};
 use crate::lia_diff::LiaDiff;
 use crate::new_reno::NewReno;
 use crate::{Aimd, CongestionController, coupled, ewtcp, lia, new_reno, semi_coupled};
@@ -21,6 +22,11 @@ pub enum ControllerKind {
     Lia,
     /// [`Self::Lia`], but a loss without queueing delay does not count (PNC Eq. 20, 21).
     LiaDiff,
+    /// [`Self::LiaDiff`] that does not see the losses that the code makes up for (PNC §V).
+    GroupPacket,
+    /// [`Self::Lia`] that does not see them and grows when a group is decoded: the systems PNC is
+    /// compared with.
+    GroupLevel,
     /// Keeps a small queue, whatever the loss: the default.
     Delay,
     /// Every path a TCP flow of weight `1 / sqrt(n)` (Couple+ Table I).
@@ -46,10 +52,12 @@ pub enum ControllerKind {
 
 impl ControllerKind {
     /// Every kind there is, with [`Aimd::GENTLE`] where flows of relays have a kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::NewReno,
         Self::Lia,
         Self::LiaDiff,
+        Self::GroupPacket,
+        Self::GroupLevel,
         Self::Delay,
         Self::Ewtcp,
         Self::Coupled,
@@ -76,6 +84,10 @@ impl ControllerKind {
             Self::Delay => Box::new(Delay::new(mss, packets)),
             Self::Lia => Box::new(new_reno(lia::increase)),
             Self::LiaDiff => Box::new(LiaDiff::new(mss, packets)),
+            Self::GroupPacket => {
+                Box::new(GroupControl::new(LiaDiff::new(mss, packets), Level::Packet))
+            }
+            Self::GroupLevel => Box::new(GroupControl::new(new_reno(lia::increase), Level::Group)),
             Self::Ewtcp => Box::new(new_reno(ewtcp::increase)),
             Self::Coupled => Box::new(new_reno(coupled::increase).with_decrease(coupled::decrease)),
             Self::SemiCoupled => Box::new(new_reno(semi_coupled::increase)),
@@ -92,7 +104,10 @@ impl ControllerKind {
     /// without one.
     #[must_use]
     pub fn needs_code(self) -> bool {
-        matches!(self, Self::LiaNc | Self::CouplePlus)
+        matches!(
+            self,
+            Self::LiaNc | Self::CouplePlus | Self::GroupPacket | Self::GroupLevel
+        )
     }
 
     fn name(self) -> &'static str {
@@ -100,6 +115,8 @@ impl ControllerKind {
             Self::NewReno => "newreno",
             Self::Lia => "lia",
             Self::LiaDiff => "lia-diff",
+            Self::GroupPacket => "group-packet",
+            Self::GroupLevel => "group-level",
             Self::Delay => "delay",
             Self::Ewtcp => "ewtcp",
             Self::Coupled => "coupled",

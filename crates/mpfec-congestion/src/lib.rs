@@ -50,6 +50,7 @@ mod delay;
 mod delivery_rate;
 mod differentiation;
 mod ewtcp;
+mod group;
 mod kind;
 mod lia;
 mod lia_diff;

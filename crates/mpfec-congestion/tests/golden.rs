@@ -396,7 +396,7 @@ fn transient(now: Instant, rtt: &RttEstimator) -> Box<dyn CongestionController> 
 fn undecoded(undecoded: u32) -> CodingFeedback {
     CodingFeedback {
         undecoded,
-        receive_window_nearly_full: false,
+        ..CodingFeedback::default()
     }
 }
 

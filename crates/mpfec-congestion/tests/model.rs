@@ -211,6 +211,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
             } => {
                 coding = CodingFeedback {
                     undecoded,
+                    retransmits: undecoded > 0,
                     receive_window_nearly_full: nearly_full,
                 };
             }

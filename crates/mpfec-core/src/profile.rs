@@ -112,6 +112,43 @@ impl Profile {
         congestion: ControllerKind::MpAimd(Aimd::GENTLE),
         ..Self::MPTCP
     };
+    /// MPTCP-PNC: pipeline network coding, groups and redundancy after the paths, congestion
+    /// control that takes queues, not losses, for congestion.
+    pub const PNC: Self = Self {
+        codec: CodecKind::Pipeline,
+        scheduler: SchedulerKind::LowestRtt,
+        congestion: ControllerKind::GroupPacket,
+        redundancy: RedundancyKind::GROUP,
+    };
+    /// CMT-NC, which PNC is compared with: batches with coefficients, groups and redundancy as
+    /// PNC computes them, on whichever path is free.
+    pub const CMT_NC: Self = Self {
+        codec: CodecKind::Batch,
+        scheduler: SchedulerKind::LowestRtt,
+        congestion: ControllerKind::GroupLevel,
+        redundancy: RedundancyKind::GROUP,
+    };
+    /// MPTCP/NC, which PNC is compared with: batches of six with coefficients and one redundant
+    /// packet each.
+    pub const MPTCP_NC: Self = Self {
+        redundancy: RedundancyKind::Group {
+            milli_confidence: 950,
+            size: Some(6),
+            repair: Some(1),
+        },
+        ..Self::CMT_NC
+    };
+    /// NC-MPTCP, which PNC is compared with: batches of four, on the path of smallest RTT as they
+    /// are, as combinations with coefficients on the others.
+    pub const NC_MPTCP: Self = Self {
+        codec: CodecKind::BatchMixed,
+        redundancy: RedundancyKind::Group {
+            milli_confidence: 950,
+            size: Some(4),
+            repair: Some(1),
+        },
+        ..Self::CMT_NC
+    };
     /// [`AUTO`](Self::AUTO) with coding switched off: lost symbols are sent again.
     pub const UNCODED: Self = Self {
         codec: CodecKind::Uncoded,
@@ -135,6 +172,10 @@ impl Profile {
         ("coupled", Self::COUPLED),
         ("semicoupled", Self::SEMI_COUPLED),
         ("couple-plus", Self::COUPLE_PLUS),
+        ("mptcp-nc", Self::MPTCP_NC),
+        ("nc-mptcp", Self::NC_MPTCP),
+        ("cmt-nc", Self::CMT_NC),
+        ("pnc", Self::PNC),
         ("acc", Self::ACC),
         ("mcc-coop", Self::MCC_COOP),
         ("gmcc-coop", Self::GMCC_COOP),

@@ -16,7 +16,7 @@
 //!
 //! ```
 //! use std::time::{Duration, Instant};
-//! use mpfec_sched::{BlockView, PathId, PathView, SchedulerKind, SymbolKind, View};
+//! use mpfec_sched::{BlockView, LossEstimate, PathId, PathView, SchedulerKind, SymbolKind, View};
 //!
 //! let now = Instant::now();
 //! let path = |id: u32, one_way: u64, loss: f64| {
@@ -38,6 +38,8 @@
 //!         since_oldest: Duration::ZERO,
 //!         suspected: false,
 //!         backup: false,
+//!         bandwidth: 1_000_000,
+//!         loss_estimate: LossEstimate::default(),
 //!     }
 //! };
 //! let paths = [path(0, 12, 0.03), path(1, 150, 0.0)];
@@ -90,7 +92,9 @@ pub use lowest_rtt::LowestRtt;
 pub use opportunistic::Opportunistic;
 pub use quality::Quality;
 pub use redundancy::{
-    DeltaHat, Fixed, OnLoss, ParseRedundancyError, Planned, RedundancyKind, RedundancyPolicy,
+    BandwidthFilter, DeltaHat, Fixed, GroupLoss, GroupRedundancy, LossEstimate, OnLoss,
+    ParseRedundancyError, PathEstimates, Planned, RedundancyKind, RedundancyPolicy, group_size,
+    redundant_packets,
 };
 pub use scheduler::{Assignment, Scheduler, SymbolKind};
 pub use single::Single;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use crate::redundancy::LossEstimate;
+
 /// Most paths that a connection uses at once.
 pub const MAX_PATHS: usize = 8;
 
@@ -51,6 +53,11 @@ pub struct PathView {
     pub suspected: bool,
     /// To be used only if no other path is usable.
     pub backup: bool,
+    /// Bytes per second that it delivers; 0 while unknown (`BW_i` of PNC Eq. 9, 12).
+    pub bandwidth: u64,
+    /// What it loses from group to group (`PL_i`, `sigma_i` of PNC Eq. 10, 11) where blocks are
+    /// groups; else [`loss`](Self::loss).
+    pub loss_estimate: LossEstimate,
 }
 
 impl PathView {
@@ -99,6 +106,8 @@ pub struct BlockView {
     pub held: u32,
     /// Symbols on their way, by path slot. A symbol declared lost is in none.
     pub in_flight: [u16; MAX_PATHS],
+    /// Source symbols that left on each path for the first time, by slot (`N_i` of PNC Eq. 10).
+    pub sources_on: [u16; MAX_PATHS],
     /// Symbols declared lost so far.
     pub lost_once: u32,
     /// Nothing is queued behind it.

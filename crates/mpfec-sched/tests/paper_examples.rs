@@ -5,7 +5,7 @@ mod scene;
 
 use std::time::Duration;
 
-use mpfec_sched::{Assignment, BlockView, PathView, SchedulerKind, SymbolKind, View};
+use mpfec_sched::{Assignment, BlockView, PathView, SchedulerKind, SymbolKind, View, group_size};
 
 use scene::{SYMBOL, epoch, path};
 
@@ -51,6 +51,23 @@ fn view<'a>(paths: &'a [PathView], blocks: &'a [BlockView]) -> View<'a> {
         writer_blocked: false,
         window_closed: false,
     }
+}
+
+#[test]
+fn groups_of_pnc_grow_with_the_difference_of_round_trips() {
+    let pair = |slower: u64| [path(0, 1.0, ms(40), 0.0), path(1, 0.5, ms(slower), 0.0)];
+    // Equal round trips give 0, and a group of one codes nothing.
+    assert_eq!(group_size(&pair(40)), 2);
+    // 1 Mbit/s are 87.5 packets/s; half of 160 ms lets 7.0 of them pass.
+    assert_eq!(group_size(&pair(199)), 7);
+    assert_eq!(group_size(&pair(2000)), 20);
+    let mut gone = pair(2000);
+    gone[1].suspected = true;
+    assert_eq!(
+        group_size(&gone),
+        2,
+        "a silent path is waited for by nobody"
+    );
 }
 
 fn ask(kind: SchedulerKind, path: usize, view: &View<'_>) -> Option<Assignment> {

@@ -77,6 +77,11 @@ impl SendQueue {
         self.unsent
     }
 
+    /// Whether symbols were lost that nothing on its way makes up for.
+    pub(crate) fn has_deficits(&self) -> bool {
+        self.deficient > 0
+    }
+
     /// Whether a symbol could leave now that the peer needs.
     pub(crate) fn has_work(&self) -> bool {
         self.unsent > 0 || self.deficient > 0

@@ -247,6 +247,7 @@ impl BlockSender {
         (self.held, self.source_held, self.extra) = (0, 0, 0);
         (view.source_symbols, view.unsent, view.held) = (0, 0, 0);
         view.in_flight = Default::default();
+        view.sources_on = Default::default();
         self.grow(count as u32, view);
     }
 

@@ -114,6 +114,10 @@ impl Connection {
                     self.events.push_back(Event::DatagramReceived);
                 }
             }
+            Frame::BlockAck(_) => {
+                self.streams.on_frame(now, frame)?;
+                self.on_feedback();
+            }
             frame => self.streams.on_frame(now, frame)?,
         }
         Ok(())
@@ -191,6 +195,10 @@ impl Connection {
             }
         }
         path.loss.update(packets, 0);
+        if let Some(estimates) = &mut path.estimates {
+            let srtt = path.rtt.smoothed();
+            estimates.on_acked(now, bytes, packets as u32, srtt);
+        }
         path.on_spurious(spurious);
         path.on_answer(now);
         let is_black_hole = path.mtu.on_acked(has_large, now);
@@ -208,6 +216,7 @@ impl Connection {
             self.tokens_acked(now, index, &packet.packet.tokens, slot, packet.was_lost);
         }
         self.detect_lost(now, index);
+        self.on_feedback();
         if let Some(sent_at) = sent_at {
             self.inform_controller(now, index, sent_at, bytes, packets as u32);
             let counts = ack
@@ -356,6 +365,9 @@ impl Connection {
         let is_black_hole = path.mtu.on_lost(large, now);
         path.counters.lost_packets += packets;
         path.loss.update(0, packets);
+        if let Some(estimates) = &mut path.estimates {
+            estimates.on_lost(packets as u32);
+        }
         // Congestion control may ask what the code makes of these losses.
         for packet in lost {
             self.tokens_lost(now, index, &packet.packet.tokens, slot);
@@ -367,6 +379,14 @@ impl Connection {
             let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
             path.losses.on_lost(packets as u32, window);
             let coding = coding_feedback(path, &self.streams);
+            let blamed = if coding.retransmits && path.controller.blames_fullest() {
+                self.fullest_path(index, bytes)
+            } else {
+                index
+            };
+            let Some(path) = self.paths.at_mut(blamed) else {
+                return;
+            };
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
@@ -378,9 +398,12 @@ impl Connection {
                 rtt: &path.rtt,
                 group: Group {
                     subflows: &subflows,
-                    me: index,
+                    me: blamed,
                 },
             });
+            let Some(path) = self.paths.at_mut(index) else {
+                return;
+            };
             let duration = PERSISTENT_CONGESTION_PTOS * path.pto_base();
             if is_persistent_congestion(lost, path.rtt.first_sample_at(), duration) {
                 path.controller.on_persistent_congestion(now);
@@ -390,6 +413,16 @@ impl Connection {
         if is_black_hole {
             self.on_mtu_changed(index);
         }
+    }
+
+    /// The path with most in flight before `bytes` of the one at `index` were lost.
+    fn fullest_path(&self, index: usize, bytes: u64) -> usize {
+        let paths = self.paths.iter().enumerate();
+        let in_flight = paths.map(|(at, path)| {
+            let lost = if at == index { bytes } else { 0 };
+            (path.space.bytes_in_flight() + lost, at)
+        });
+        in_flight.max().map_or(index, |(_, at)| at)
     }
 
     fn tokens_acked(

@@ -8,6 +8,7 @@ use super::address::Addresses;
 use super::control::Control;
 use super::datagram::Datagrams;
 use super::event::{EndpointEvent, Event, PathChange};
+use super::groups::Groups;
 use super::handshake::{HandshakeSpaces, Opening};
 use super::state::State;
 use super::view::PathViews;
@@ -56,6 +57,7 @@ impl Connection {
                 .profile
                 .redundancy
                 .apply(config.profile.scheduler.build()),
+            groups: Groups::of(&config.profile),
             datagrams: Datagrams::new(config.datagram_buffer),
             addresses: Addresses::default(),
             control: Control::default(),

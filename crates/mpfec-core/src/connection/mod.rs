@@ -14,6 +14,7 @@ mod establish;
 mod event;
 #[cfg(any(test, feature = "fuzzing"))]
 mod forge;
+mod groups;
 mod handshake;
 mod open;
 mod receive;
@@ -46,6 +47,7 @@ use crate::stream::{ReadError, Streams, WriteError};
 use self::address::Addresses;
 use self::control::Control;
 use self::datagram::Datagrams;
+use self::groups::Groups;
 use self::handshake::HandshakeSpaces;
 use self::state::{CloseFrame, State};
 use self::view::PathViews;
@@ -77,6 +79,7 @@ pub struct Connection {
     path_views: PathViews,
     streams: Streams,
     scheduler: Box<dyn Scheduler>,
+    groups: Option<Groups>,
     datagrams: Datagrams,
     addresses: Addresses,
     control: Control,

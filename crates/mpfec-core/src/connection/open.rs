@@ -187,6 +187,7 @@ impl Connection {
                     .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
             },
         );
+        path.estimates = self.groups.map(|groups| Box::new(groups.estimates()));
         if path.controller.wants_coding_feedback() {
             self.streams.keep_undecoded();
         }

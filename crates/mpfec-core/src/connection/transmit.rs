@@ -67,6 +67,7 @@ impl Connection {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         self.path_views.refresh(&self.paths, now);
+        self.update_groups();
         let count = self.paths.len();
         for step in 0..count {
             let index = (self.next_path + step) % count;

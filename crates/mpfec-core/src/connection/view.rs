@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::Subflow;
-use mpfec_sched::{PathId, PathView};
+use mpfec_sched::{LossEstimate, PathId, PathView};
 use smallvec::SmallVec;
 
 use crate::path::{Path, PathSet};
@@ -85,6 +85,17 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
             .map_or(Duration::ZERO, |at| now.saturating_duration_since(at)),
         suspected: !path.is_usable(),
         backup: path.backup,
+        bandwidth: match &path.estimates {
+            Some(estimates) if estimates.bandwidth() > 0 => estimates.bandwidth(),
+            _ => path.delivery_rate,
+        },
+        loss_estimate: match &path.estimates {
+            Some(estimates) => estimates.loss(),
+            None => LossEstimate {
+                rate: path.loss.get(),
+                deviation: 0.0,
+            },
+        },
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use mpfec_congestion::{
     CongestionController, ControllerKind, DeliveryRate, Pacer, PacketState, RttEstimator,
 };
+use mpfec_sched::PathEstimates;
 
 use crate::address::FourTuple;
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
@@ -101,6 +102,8 @@ pub(crate) struct Path {
     pub(crate) delivery_rate: u64,
     pub(crate) loss: LossRate,
     pub(crate) losses: LossWatch,
+    /// What it carries and loses from group to group, if the profile knows groups.
+    pub(crate) estimates: Option<Box<PathEstimates>>,
     pub(crate) app_limited: bool,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
@@ -178,6 +181,7 @@ impl Path {
             delivery_rate: 0,
             loss: LossRate::new(),
             losses: LossWatch::default(),
+            estimates: None,
             app_limited: true,
             counters: PathCounters::default(),
             last_received: None,

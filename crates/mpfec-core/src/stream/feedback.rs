@@ -54,6 +54,11 @@ impl Streams {
         }
     }
 
+    /// Whether the peer has got a whole block since this was asked last.
+    pub(crate) fn take_completed(&mut self) -> bool {
+        std::mem::take(&mut self.has_completed)
+    }
+
     /// Notes from now on which losses the code has not made up for.
     pub(crate) fn keep_undecoded(&mut self) {
         self.sending.queue.keep_undecoded();
@@ -63,6 +68,7 @@ impl Streams {
     pub(crate) fn coding_feedback(&self, slot: usize) -> CodingFeedback {
         CodingFeedback {
             undecoded: self.sending.queue.undecoded(slot),
+            retransmits: self.sending.queue.has_deficits(),
             receive_window_nearly_full: self.is_peer_nearly_full(),
         }
     }
@@ -99,6 +105,7 @@ impl Streams {
 
     /// The peer has a block.
     pub(super) fn complete_block(&mut self, id: StreamId, sbn: u64) {
+        self.has_completed = true;
         if let Some(stream) = self.send.get_mut(&id) {
             stream.complete(sbn, &mut self.sending);
             self.finish_if_complete(id);

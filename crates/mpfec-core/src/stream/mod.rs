@@ -62,6 +62,8 @@ pub(crate) struct Streams {
     pending: Pending,
     events: VecDeque<StreamEvent>,
     stats: StreamStats,
+    /// The peer has got a whole block since that was asked last.
+    has_completed: bool,
 }
 
 /// What the peer's transport parameters say about streams.
@@ -127,6 +129,7 @@ impl Streams {
             pending: Pending::default(),
             events: VecDeque::new(),
             stats: StreamStats::default(),
+            has_completed: false,
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::options::{self, Key, ParseRedundancyError, decimal};
-use super::{DeltaHat, Fixed, OnLoss, Planned};
+use super::{DeltaHat, Fixed, GroupRedundancy, OnLoss, Planned};
 use crate::scheduler::Scheduler;
 
 /// How many repair symbols are sent, and when. Its text form is the name of the kind, or
@@ -27,22 +27,40 @@ pub enum RedundancyKind {
         /// The probability in thousandths of a percent: 1 to 50 000.
         milli_percent: u32,
     },
+    /// `group:confidence=0.95`: groups of MPTCP-PNC (PNC Eq. 9, 10); for the systems it is
+    /// compared with, `group:size=6,repair=1`.
+    Group {
+        /// Confidence of the loss estimate in thousandths: 700 to 990.
+        milli_confidence: u32,
+        /// Packets of a group, 2 to 20; as many as Eq. 9 says if not given.
+        size: Option<u32>,
+        /// Redundant packets behind each group, 0 to 10; as many as Eq. 10 says if not given.
+        repair: Option<u32>,
+    },
 }
 
 impl RedundancyKind {
     /// Every kind, those with parameters as they are without any being named.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Auto,
         Self::OnLoss,
         Self::Fixed {
             milli_percent: 25_000,
         },
         Self::DELTA_HAT,
+        Self::GROUP,
     ];
 
     /// What FMTCP does: 5 %.
     pub const DELTA_HAT: Self = Self::DeltaHat {
         milli_percent: 5_000,
+    };
+
+    /// Groups and redundancy as MPTCP-PNC computes them.
+    pub const GROUP: Self = Self::Group {
+        milli_confidence: DEFAULT_CONFIDENCE,
+        size: None,
+        repair: None,
     };
 
     /// Puts the policy into effect around a scheduler. [`Auto`](Self::Auto) is the scheduler
@@ -58,6 +76,9 @@ impl RedundancyKind {
             Self::DeltaHat { milli_percent } => {
                 Box::new(Planned::new(scheduler, DeltaHat::new(milli_percent)))
             }
+            Self::Group { repair, .. } => {
+                Box::new(Planned::new(scheduler, GroupRedundancy::new(repair)))
+            }
         }
     }
 
@@ -67,7 +88,7 @@ impl RedundancyKind {
     pub fn needs_repair_code(self) -> bool {
         match self {
             Self::Auto | Self::OnLoss => false,
-            Self::Fixed { .. } | Self::DeltaHat { .. } => true,
+            Self::Fixed { .. } | Self::DeltaHat { .. } | Self::Group { .. } => true,
         }
     }
 
@@ -79,6 +100,7 @@ impl RedundancyKind {
             Self::OnLoss => "on-loss",
             Self::Fixed { .. } => "fixed",
             Self::DeltaHat { .. } => "delta-hat",
+            Self::Group { .. } => "group",
         }
     }
 
@@ -87,9 +109,13 @@ impl RedundancyKind {
         match self {
             Self::Auto | Self::OnLoss => "no parameters",
             Self::Fixed { .. } | Self::DeltaHat { .. } => "percent",
+            Self::Group { .. } => "confidence, size and repair",
         }
     }
 }
+
+/// In thousandths.
+const DEFAULT_CONFIDENCE: u32 = 950;
 
 impl fmt::Display for RedundancyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,6 +126,19 @@ impl fmt::Display for RedundancyKind {
             }
             Self::DeltaHat { milli_percent } => {
                 f.pad(&format!("delta-hat:percent={}", decimal(milli_percent)))
+            }
+            Self::Group {
+                milli_confidence,
+                size,
+                repair,
+            } => {
+                let mut keys = Vec::new();
+                if milli_confidence != DEFAULT_CONFIDENCE || size.is_none() || repair.is_none() {
+                    keys.push(format!("confidence={}", decimal(milli_confidence)));
+                }
+                keys.extend(size.map(|size| format!("size={size}")));
+                keys.extend(repair.map(|repair| format!("repair={repair}")));
+                f.pad(&format!("group:{}", keys.join(",")))
             }
         }
     }
@@ -133,6 +172,33 @@ impl FromStr for RedundancyKind {
                 range: 1..=50_000,
                 into: milli_percent,
             }])?,
+            Self::Group {
+                milli_confidence,
+                size,
+                repair,
+            } => {
+                // No value is that large.
+                let (mut packets, mut redundant) = (u32::MAX, u32::MAX);
+                parse(&mut [
+                    Key {
+                        name: "confidence",
+                        range: 700..=990,
+                        into: milli_confidence,
+                    },
+                    Key {
+                        name: "size",
+                        range: 2000..=20_000,
+                        into: &mut packets,
+                    },
+                    Key {
+                        name: "repair",
+                        range: 0..=10_000,
+                        into: &mut redundant,
+                    },
+                ])?;
+                *size = options::whole(name, "size", packets)?;
+                *repair = options::whole(name, "repair", redundant)?;
+            }
         }
         Ok(kind)
     }
@@ -160,12 +226,25 @@ mod tests {
             }
         );
         assert_eq!(kind.to_string(), "fixed:percent=12.5");
+        for text in [
+            "group:confidence=0.9",
+            "group:confidence=0.95,size=6",
+            "group:size=4,repair=1",
+            "group:confidence=0.8,size=4,repair=0",
+        ] {
+            let kind: RedundancyKind = text.parse().unwrap();
+            assert_eq!(kind.to_string(), text);
+        }
     }
 
     #[test]
     fn what_cannot_be_read_is_told_with_what_could_be_there() {
         for (text, told) in [
-            ("none", "auto, on-loss, fixed, delta-hat"),
+            ("none", "auto, on-loss, fixed, delta-hat, group"),
+            ("group:size=1", "2 to 20"),
+            ("group:size=2.5", "whole number"),
+            ("group:confidence=1", "0.7 to 0.99"),
+            ("group:repair=11", "0 to 10"),
             ("fixed:", "percent"),
             ("fixed:percent=-1", "0.001 to 400"),
             ("fixed:percent=401", "0.001 to 400"),

@@ -5,7 +5,9 @@
 //! feedback only, and what is sent ahead of loss is what a [`RedundancyPolicy`] says.
 
 mod delta_hat;
+mod estimate;
 mod fixed;
+mod group;
 mod kind;
 mod on_loss;
 mod options;
@@ -16,7 +18,9 @@ use std::fmt::Debug;
 use crate::view::{BlockView, PathView};
 
 pub use delta_hat::DeltaHat;
+pub use estimate::{BandwidthFilter, GroupLoss, LossEstimate, PathEstimates};
 pub use fixed::Fixed;
+pub use group::{GroupRedundancy, group_size, redundant_packets};
 pub use kind::RedundancyKind;
 pub use on_loss::OnLoss;
 pub use options::ParseRedundancyError;

@@ -43,6 +43,16 @@ pub enum ParseRedundancyError {
         /// What it may be.
         range: String,
     },
+    /// A count that is no whole number.
+    #[error("redundancy {kind} takes a whole number for {key}, not {value:?}")]
+    NotWhole {
+        /// The kind.
+        kind: &'static str,
+        /// The parameter.
+        key: &'static str,
+        /// What was given.
+        value: String,
+    },
 }
 
 /// A parameter of a kind: a decimal number that is kept in thousandths.
@@ -96,6 +106,22 @@ pub(super) fn parse(
             })?;
     }
     Ok(())
+}
+
+/// A count that was read in thousandths; `u32::MAX`: it was not given.
+pub(super) fn whole(
+    kind: &'static str,
+    key: &'static str,
+    thousandths: u32,
+) -> Result<Option<u32>, ParseRedundancyError> {
+    if thousandths == u32::MAX {
+        Ok(None)
+    } else if thousandths % 1000 == 0 {
+        Ok(Some(thousandths / 1000))
+    } else {
+        let value = decimal(thousandths);
+        Err(ParseRedundancyError::NotWhole { kind, key, value })
+    }
 }
 
 /// A number of thousandths as people write it: 330 as `0.33`.

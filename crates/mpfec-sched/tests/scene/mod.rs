@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use mpfec_sched::{PathId, PathView};
+use mpfec_sched::{LossEstimate, PathId, PathView};
 
 /// Bytes on the wire of a full symbol packet.
 pub(crate) const SYMBOL: u64 = 1428;
@@ -35,5 +35,10 @@ pub(crate) fn path(slot: usize, mbit: f64, rtt: Duration, loss: f64) -> PathView
         since_oldest: Duration::ZERO,
         suspected: false,
         backup: false,
+        bandwidth: rate as u64,
+        loss_estimate: LossEstimate {
+            rate: loss,
+            deviation: 0.0,
+        },
     }
 }

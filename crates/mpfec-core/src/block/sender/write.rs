@@ -36,6 +36,9 @@ impl BlockSender {
             SymbolKind::Repair => self.write_repair(slot, writer, view)?,
             SymbolKind::Reinjection { of } => self.write_again(of, slot, writer, view)?,
         }
+        if kind == SymbolKind::Source {
+            view.sources_on[slot] = view.sources_on[slot].saturating_add(1);
+        }
         view.in_flight[slot] = view.in_flight[slot].saturating_add(1);
         view.first_sent.get_or_insert(now);
         Some(())
