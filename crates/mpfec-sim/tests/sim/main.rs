@@ -2,6 +2,7 @@
 
 mod close;
 mod goodput;
+mod groups;
 mod handshake;
 mod hostile;
 mod keep_alive;
