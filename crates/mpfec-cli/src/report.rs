@@ -38,6 +38,7 @@ pub(crate) fn done(
             .then(|| rounded(gain(finished, sent.is_some(), &paths))),
         longest_pause_ms: rounded(ms(finished.longest_pause)),
         repair_ratio: sent.map(|stats| rounded(repair_ratio(stats))),
+        coefficient_bytes: sent.and_then(coefficient_bytes),
         paths,
     };
     for line in lines(&done, finished.elapsed) {
@@ -50,6 +51,11 @@ pub(crate) fn done(
 pub(crate) fn repair_ratio(stats: &StreamStats) -> f64 {
     let extra = stats.sent_repair_symbols + stats.resent_symbols;
     extra as f64 / stats.sent_source_symbols.max(1) as f64
+}
+
+/// Bytes of coefficients in the headers of symbols, if there were any.
+pub(crate) fn coefficient_bytes(stats: &StreamStats) -> Option<u64> {
+    Some(stats.sent_coefficient_bytes).filter(|bytes| *bytes > 0)
 }
 
 fn lines(done: &Done, elapsed: Duration) -> Vec<String> {
@@ -168,6 +174,7 @@ mod tests {
                 gain_over_best_path: Some(1.51),
                 longest_pause_ms: 0.0,
                 repair_ratio: Some(1.0),
+                coefficient_bytes: None,
                 paths: vec![path(0, 3)],
             };
             super::lines(&done, Duration::from_millis(millis))

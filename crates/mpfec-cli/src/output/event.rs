@@ -224,6 +224,10 @@ pub(crate) struct Done {
     /// Repair symbols per source symbol, where this end sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repair_ratio: Option<f64>,
+    /// Bytes of coefficients in the headers of symbols, where this end sent with a code that has
+    /// them there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) coefficient_bytes: Option<u64>,
     pub(crate) paths: Vec<PathReport>,
 }
 
@@ -245,6 +249,9 @@ pub(crate) struct PerfResult {
     pub(crate) clock: &'static str,
     pub(crate) longest_pause_ms: f64,
     pub(crate) repair_ratio: f64,
+    /// Bytes of coefficients in the headers of symbols, with a code that has them there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) coefficient_bytes: Option<u64>,
     pub(crate) duplicate_bytes: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_rss_bytes: u64,

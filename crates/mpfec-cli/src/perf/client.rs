@@ -92,6 +92,7 @@ pub(super) async fn measure(
         },
         longest_pause_ms: measured.longest_pause_ms,
         repair_ratio: outcome.repair_ratio,
+        coefficient_bytes: outcome.coefficient_bytes,
         duplicate_bytes: measured.duplicate_bytes,
         cpu_seconds: rounded(usage.cpu.as_secs_f64()),
         peak_rss_bytes: usage.peak_rss_bytes,

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
 use crate::output::{LossReport, PathReport};
-use crate::report::repair_ratio;
+use crate::report::{coefficient_bytes, repair_ratio};
 use crate::units::{ms, rounded};
 
 /// The client's messages after its hello.
@@ -44,6 +44,8 @@ struct Report {
     measured: Option<Measured>,
     /// If it wrote.
     repair_ratio: Option<f64>,
+    #[serde(default)]
+    coefficient_bytes: Option<u64>,
     /// If it wrote, by path.
     paths: Vec<SenderPath>,
 }
@@ -68,6 +70,7 @@ struct SenderPath {
 pub(super) struct Outcome {
     pub(super) measured: Measured,
     pub(super) repair_ratio: f64,
+    pub(super) coefficient_bytes: Option<u64>,
     sender_paths: Vec<SenderPath>,
 }
 
@@ -112,6 +115,7 @@ pub(super) async fn ask(
         return Ok(Outcome {
             measured,
             repair_ratio,
+            coefficient_bytes: report.coefficient_bytes,
             sender_paths: report.paths,
         });
     }
@@ -123,10 +127,11 @@ pub(super) async fn ask(
     let measured = report
         .measured
         .ok_or_else(|| CliError::protocol("a report without figures"))?;
-    let repair_ratio = rounded(repair_ratio(&connection.stats().streams));
+    let stats = connection.stats().streams;
     Ok(Outcome {
         measured,
-        repair_ratio,
+        repair_ratio: rounded(repair_ratio(&stats)),
+        coefficient_bytes: coefficient_bytes(&stats),
         sender_paths: Vec::new(),
     })
 }
@@ -161,6 +166,7 @@ pub(super) async fn answer(
         Report {
             measured: None,
             repair_ratio: Some(rounded(repair_ratio(&stats.streams))),
+            coefficient_bytes: coefficient_bytes(&stats.streams),
             paths: sender_paths(&stats),
         }
     } else {
@@ -171,6 +177,7 @@ pub(super) async fn answer(
         Report {
             measured: Some(measured),
             repair_ratio: None,
+            coefficient_bytes: None,
             paths: Vec::new(),
         }
     };

@@ -38,11 +38,14 @@ fn scene(conditions: u8) -> Scene {
         idle_timeout: Duration::from_secs(if has(0) { 3 } else { 30 }),
         ..TransportConfig::default()
     };
-    if has(1) {
-        transport.profile = Profile::MPTCP;
-    } else if has(2) {
-        transport.profile = Profile::FMTCP;
-    }
+    transport.profile = match (has(1), has(2), has(3), has(4)) {
+        (false, false, ..) => Profile::AUTO,
+        (true, false, ..) => Profile::MPTCP,
+        (false, true, ..) => Profile::FMTCP,
+        (true, true, false, false) => Profile::PNC,
+        (true, true, true, false) => Profile::CMT_NC,
+        (true, true, _, true) => Profile::NC_MPTCP,
+    };
     if has(3) {
         transport.stream_window = 16 << 10;
         transport.connection_window = 20 << 10;

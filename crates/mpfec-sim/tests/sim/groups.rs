@@ -2,81 +2,160 @@
 
 use std::time::Duration;
 
-use mpfec_core::Profile;
-use mpfec_sim::{Setup, scene};
+use mpfec_core::{Dir, Profile};
+use mpfec_sim::{Change, Direction, Scene, Setup, Simulation, scene};
 
-use crate::{ms, secs};
+use crate::{kib, mbit, ms, secs};
 
+/// From the best to those of which the paper says no order.
 const SYSTEMS: [&str; 4] = ["pnc", "cmt-nc", "nc-mptcp", "mptcp-nc"];
 
-fn profile(name: &str) -> Profile {
-    name.parse().expect("a profile")
-}
-
-/// What a system reaches on the paper's paths.
-#[derive(Debug)]
-struct Outcome {
-    mbps: f64,
-    /// Mean time from when a byte first leaves until it is read.
-    delay: Duration,
-    repair: f64,
-    overhead: f64,
-}
-
-/// A bulk transfer over the `pnc` setup, measured after a warm-up.
-fn run(name: &str, buffer_kib: u64, seed: u64, time: Duration) -> Outcome {
-    let mut net = scene()
+/// The paper's paths, with a receive buffer of so many KiB.
+fn paths(system: &str, buffer_kib: u64, seed: u64) -> Scene {
+    scene()
         .setup(Setup::named("pnc").expect("built in"))
-        .profile(profile(name))
+        .profile(system.parse().expect("a profile"))
         .server(|config| {
-            config.stream_window = buffer_kib << 10;
-            config.connection_window = buffer_kib << 10;
+            config.stream_window = kib(buffer_kib);
+            config.connection_window = kib(buffer_kib);
         })
         .seed(seed)
-        .connect();
+}
+
+/// Mbit/s that the application reads, after ten seconds of warm-up.
+fn goodput(system: &str, buffer_kib: u64, seed: u64) -> f64 {
+    let mut net = paths(system, buffer_kib, seed).connect();
     net.send(1 << 40);
     net.run_for(secs(10));
-    let stats = |net: &mpfec_sim::Simulation| net.client_connection().expect("open").stats();
-    let (before, read_before) = (stats(&net).streams, net.server().read());
-    let step = ms(5);
-    let (mut waiting, steps) = (0.0, time.as_millis() / step.as_millis());
-    for _ in 0..steps {
-        net.run_for(step);
-        let sent = stats(&net).streams.sent_stream_bytes;
-        waiting += (sent - net.server().read()) as f64 * step.as_secs_f64();
-    }
+    let bytes = net.bytes_read_in(secs(15));
     net.check_bytes();
-    if std::env::var_os("SHOW").is_some() {
-        for path in stats(&net).paths {
-            println!("    {path:?}");
+    bytes as f64 * 8e-6 / 15.0
+}
+
+/// The mean time from when a byte is written until it is read, of `frames` frames of so many
+/// bytes, 25 in a second.
+fn video_delay(system: &str, frame: u64, frames: u64, buffer_kib: u64, seed: u64) -> Duration {
+    let mut net = paths(system, buffer_kib, seed).connect();
+    let stream =
+        net.with_client(|_, connection| connection.open_stream(Dir::Uni).expect("allowed"));
+    let step = ms(5);
+    let (mut written, mut waited) = (0, 0.0);
+    for _ in 0..frames {
+        net.with_client(|peer, _| peer.write(stream, frame, false));
+        written += frame;
+        for _ in 0..8 {
+            net.run_for(step);
+            waited += (written - net.server().read()) as f64 * step.as_secs_f64();
         }
     }
-    let after = stats(&net).streams;
-    let read = (net.server().read() - read_before) as f64;
-    let symbols =
-        |stats: &mpfec_core::StreamStats| stats.sent_source_symbols + stats.sent_repair_symbols;
-    Outcome {
-        mbps: read * 8e-6 / time.as_secs_f64(),
-        delay: Duration::from_secs_f64(waiting / read.max(1.0)),
-        repair: (after.sent_repair_symbols - before.sent_repair_symbols) as f64
-            / (symbols(&after) - symbols(&before)) as f64,
-        overhead: (after.sent_coefficient_bytes - before.sent_coefficient_bytes) as f64 / read,
+    net.check_bytes();
+    Duration::from_secs_f64(waited / written as f64)
+}
+
+fn mean(seeds: u64, each: impl Fn(u64) -> f64) -> f64 {
+    (1..=seeds).map(each).sum::<f64>() / seeds as f64
+}
+
+fn sent(net: &Simulation) -> mpfec_core::StreamStats {
+    net.client_connection().expect("open").stats().streams
+}
+
+#[test]
+fn every_system_delivers_what_was_sent_over_the_papers_paths() {
+    for system in SYSTEMS {
+        let mut net = paths(system, 128, 3).connect();
+        net.send(kib(300));
+        net.send_back(kib(100));
+        let took = net.deliver(secs(60));
+        assert!(took <= secs(20), "{system}: {took:?}");
     }
 }
 
 #[test]
-#[ignore = "figures"]
-fn figures() {
-    for kib in [64, 128, 256, 512, 1024] {
-        for name in SYSTEMS {
-            let o = run(name, kib, 1, secs(30));
+fn every_system_delivers_what_was_sent_where_a_tenth_is_lost_and_packets_overtake() {
+    for system in SYSTEMS {
+        let mut net = scene()
+            .path("a", mbit(10), ms(30))
+            .path("b", mbit(5), ms(90))
+            .with(Direction::Both, Change::Loss(0.1))
+            .with(Direction::Forward, Change::Jitter(ms(10)))
+            .with(Direction::Forward, Change::JitterReorders(true))
+            .profile(system.parse::<Profile>().expect("a profile"))
+            .connect();
+        for bytes in [1, 1500, 5000] {
+            net.send(bytes);
+        }
+        net.send(kib(700));
+        net.deliver(secs(60));
+    }
+}
+
+#[test]
+fn pnc_carries_more_than_cmt_nc_and_that_more_than_the_others_with_every_buffer() {
+    for buffer in [64, 128, 1024] {
+        let [pnc, cmt, nc, mptcp] =
+            SYSTEMS.map(|system| mean(2, |seed| goodput(system, buffer, seed)));
+        assert!(
+            pnc > 1.1 * cmt && cmt > 1.1 * nc.max(mptcp),
+            "{buffer} KiB: {pnc:.2} {cmt:.2} {nc:.2} {mptcp:.2} Mbit/s"
+        );
+    }
+}
+
+#[test]
+fn video_arrives_soonest_with_pnc() {
+    for buffer in [64, 128, 1024] {
+        let [pnc, others @ ..] = SYSTEMS.map(|system| {
+            mean(2, |seed| {
+                video_delay(system, 2000, 400, buffer, seed).as_secs_f64()
+            })
+        });
+        let best = others.into_iter().fold(f64::INFINITY, f64::min);
+        assert!(
+            pnc < best,
+            "{buffer} KiB: {pnc:.3} s, the others {others:.3?}"
+        );
+    }
+}
+
+#[test]
+fn coefficients_cost_the_others_bytes_in_every_header_and_pnc_none() {
+    let cost = SYSTEMS.map(|system| {
+        let mut net = paths(system, 128, 4).connect();
+        net.send(kib(300));
+        net.deliver(secs(60));
+        let stats = sent(&net);
+        let symbols = stats.sent_source_symbols + stats.sent_repair_symbols;
+        stats.sent_coefficient_bytes as f64 / symbols as f64
+    });
+    let [pnc, cmt, nc, mptcp] = cost;
+    assert_eq!(pnc, 0.0);
+    // Batches of 20 and fewer, of 4 where they are coded, of 6.
+    assert!(cmt > mptcp && mptcp > nc && nc > 0.0, "{cost:?}");
+    assert!(cmt <= 20.0 && nc <= 4.0 && mptcp <= 6.0, "{cost:?}");
+}
+
+#[test]
+#[ignore = "takes minutes: run with --release --ignored --nocapture"]
+fn figures_over_buffers_and_rates() {
+    for buffer in [64, 128, 256, 512, 1024] {
+        for system in SYSTEMS {
+            let mbps = mean(5, |seed| goodput(system, buffer, seed));
+            let delay = mean(5, |seed| {
+                video_delay(system, 2000, 750, buffer, seed).as_secs_f64()
+            });
             println!(
-                "{kib:5} {name:9} {:6.2} Mbit/s {:4} ms repair {:4.1} % coefficients {:.2} %",
-                o.mbps,
-                o.delay.as_millis(),
-                100.0 * o.repair,
-                100.0 * o.overhead
+                "{buffer:5} KiB {system:9} {mbps:6.2} Mbit/s, video {:.0} ms",
+                1e3 * delay
             );
+        }
+    }
+    for frame in [1000, 2000, 5000] {
+        for system in SYSTEMS {
+            let delay = mean(5, |seed| {
+                video_delay(system, frame, 750, 128, seed).as_secs_f64()
+            });
+            println!("frames of {frame} bytes, {system:9} {:.0} ms", 1e3 * delay);
         }
     }
 }
