@@ -116,7 +116,7 @@ impl Profile {
     /// control that takes queues, not losses, for congestion.
     pub const PNC: Self = Self {
         codec: CodecKind::Pipeline,
-        scheduler: SchedulerKind::LowestRtt,
+        scheduler: SchedulerKind::Quality,
         congestion: ControllerKind::GroupPacket,
         redundancy: RedundancyKind::GROUP,
     };

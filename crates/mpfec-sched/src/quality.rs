@@ -106,7 +106,7 @@ impl<'a> Candidate<'a> {
             waiting,
             self.path.cwnd as f64,
             mss,
-            self.path.loss_bounded(),
+            self.path.loss_estimate.rate,
             rtt,
         );
     }
