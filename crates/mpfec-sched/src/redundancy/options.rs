@@ -116,7 +116,7 @@ pub(super) fn whole(
 ) -> Result<Option<u32>, ParseRedundancyError> {
     if thousandths == u32::MAX {
         Ok(None)
-    } else if thousandths % 1000 == 0 {
+    } else if thousandths.is_multiple_of(1000) {
         Ok(Some(thousandths / 1000))
     } else {
         let value = decimal(thousandths);

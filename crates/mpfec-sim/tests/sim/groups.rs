@@ -137,6 +137,7 @@ fn coefficients_cost_the_others_bytes_in_every_header_and_pnc_none() {
 
 #[test]
 #[ignore = "takes minutes: run with --release --ignored --nocapture"]
+#[expect(clippy::print_stdout, reason = "figures for people")]
 fn figures_over_buffers_and_rates() {
     for buffer in [64, 128, 256, 512, 1024] {
         for system in SYSTEMS {
