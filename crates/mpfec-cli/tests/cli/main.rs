@@ -15,6 +15,7 @@ mod many_small_files;
 mod netns;
 mod occupied_destination;
 mod perf;
+mod profiles;
 mod sim;
 mod sources;
 mod standard_input;

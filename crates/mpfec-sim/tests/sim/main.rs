@@ -11,6 +11,7 @@ mod path_dies;
 mod paths;
 mod profiles;
 mod redundancy;
+mod small_windows;
 mod streams;
 
 use std::time::Duration;
