@@ -42,7 +42,7 @@ use crate::id::{Dir, Side, StreamId};
 use crate::path::PathSet;
 use crate::recovery::{Acked, Lost};
 use crate::rng::Rng;
-use crate::stream::{ReadError, Streams, WriteError};
+use crate::stream::{ReadError, StreamStats, Streams, WriteError};
 
 use self::address::Addresses;
 use self::control::Control;
@@ -338,6 +338,12 @@ impl Connection {
             dropped_packets: self.totals.dropped_packets,
             dropped_datagrams: self.datagrams.dropped,
         }
+    }
+
+    /// [`ConnectionStats::streams`] alone, which costs nothing.
+    #[must_use]
+    pub fn stream_stats(&self) -> StreamStats {
+        self.streams.stats()
     }
 
     /// Where the handshake is tried, or where the peer is reached on each open path.

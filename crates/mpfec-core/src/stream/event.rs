@@ -83,6 +83,9 @@ pub enum WriteError {
 pub struct StreamStats {
     /// Bytes of streams that left for the first time.
     pub sent_stream_bytes: u64,
+    /// Up to which byte of its stream something has left, of the stream that has come furthest.
+    /// With several paths, something before it may not have left yet.
+    pub furthest_sent_byte: u64,
     /// Bytes of streams that the application has read.
     pub delivered_bytes: u64,
     /// Payload bytes of symbols that arrived, useful or not.

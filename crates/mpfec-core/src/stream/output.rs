@@ -115,7 +115,7 @@ impl Streams {
     ) -> Option<()> {
         let slot = self.sending.queue.slot_at(index)?;
         let room = writer.room();
-        let (id, was_sent, unsent, sent, closed) =
+        let (id, was_sent, unsent, sent, furthest, closed) =
             self.sending.queue.send(slot, |block, view| {
                 let (was_sent, unsent, sent) =
                     (view.first_sent.is_some(), view.unsent, block.sent());
@@ -124,12 +124,14 @@ impl Streams {
                 // Of an open block that waits for data, nothing could be repaired.
                 let is_stuck = !view.closed && view.unsent == 0 && view.deficit() > 0;
                 let closed = (!was_closed && view.closed, is_stuck);
+                let furthest = block.origin().offset + block.sent().source_bytes;
                 let sent = block.sent().since(&sent);
                 Some((
                     block.origin().stream,
                     was_sent,
                     unsent - view.unsent,
                     sent,
+                    furthest,
                     closed,
                 ))
             })?;
@@ -147,6 +149,7 @@ impl Streams {
         self.stats.blocks_sent += u64::from(!was_sent);
         self.stats.sent_source_symbols += u64::from(unsent);
         self.stats.sent_stream_bytes += sent.source_bytes;
+        self.stats.furthest_sent_byte = self.stats.furthest_sent_byte.max(furthest);
         self.stats.sent_repair_symbols += u64::from(sent.repairs);
         self.stats.sent_coefficient_bytes += sent.coefficients;
         self.stats.resent_symbols += u64::from(unsent == 0 && sent.repairs == 0);

@@ -10,8 +10,8 @@ pub enum Application {
         /// All of it; without an end if absent.
         bytes: Option<u64>,
     },
-    /// One stream, cut into blocks whose delay from the write of the first byte to the read of
-    /// the last one is measured.
+    /// One stream, cut into blocks whose delay is measured, from when the first byte leaves (or
+    /// is due, if they come at a rate) to the read of the last one.
     Blocks {
         /// Bytes of a block.
         block_bytes: u64,

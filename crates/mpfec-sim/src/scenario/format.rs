@@ -138,7 +138,7 @@
 //! | `goodput_mbps` | bytes that the server's application has read |
 //! | `completion_s` | from the start of the connection until everything has been read; the end of the run if it has not |
 //! | `completed_percent` | 100 if everything has been read, otherwise 0 |
-//! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from the write of a block's first byte to the read of its last; also of video frames |
+//! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from when a block's first byte leaves, or is due if blocks come at a rate, to the read of its last; also of video frames |
 //! | `block_delay_ms.jitter` | mean difference between one block's delay and the next one's |
 //! | `block_delay_ms.deviation` | standard deviation of the delays |
 //! | `repair_percent` | repair and parity symbols of all symbols sent |

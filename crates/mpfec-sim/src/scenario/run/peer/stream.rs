@@ -70,12 +70,13 @@ impl Writer {
             }
         };
         self.begin_due(now, start);
+        self.begin_sent(now, connection);
         let offered = self.offered();
         let mut is_new = false;
         while self.written < offered && !self.is_blocked {
             let size = (offered - self.written).min(CONTENT.len() as u64) as usize;
             match connection.write(stream, &CONTENT[..size]) {
-                Ok(taken) => self.on_written(now, taken as u64),
+                Ok(taken) => self.written += taken as u64,
                 Err(_) => self.is_blocked = true,
             }
             is_new = true;
@@ -111,20 +112,23 @@ impl Writer {
         }
     }
 
+    /// Blocks that are written as fast as it goes begin when something of them leaves: how long
+    /// they waited before is a matter of the send buffer alone.
+    fn begin_sent(&mut self, now: Instant, connection: &Connection) {
+        let (Some(block), None) = (self.block, self.interval) else {
+            return;
+        };
+        let sent = connection.stream_stats().furthest_sent_byte;
+        while self.began.len() as u64 * block < sent {
+            self.began.push(now);
+        }
+    }
+
     fn offered(&self) -> u64 {
         let total = self.total.unwrap_or(u64::MAX);
         match (self.block, self.interval) {
             (Some(block), Some(_)) => total.min(self.began.len() as u64 * block),
             _ => total,
-        }
-    }
-
-    fn on_written(&mut self, now: Instant, taken: u64) {
-        self.written += taken;
-        if let (Some(block), None) = (self.block, self.interval) {
-            while self.began.len() as u64 * block < self.written {
-                self.began.push(now);
-            }
         }
     }
 }
