@@ -21,7 +21,13 @@ macro_rules! files {
 
 /// Name and text of every file, in the order of a listing.
 const FILES: &[(&str, &str)] = files![
+    "fmtcp-table1.toml",
     "fmtcp-table2.toml",
+    "fmtcp-fig07.toml",
+    "fmtcp-fig08.toml",
+    "fmtcp-fig11.toml",
+    "fmtcp-fig13.toml",
+    "fmtcp-fig14.toml",
     "couple-plus-fig09.toml",
     "couple-plus-fig12.toml",
     "couple-plus-fig14.toml",
