@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chart::{Axis, Chart, Curve, Marks, Point};
-use crate::scenario::{self, ChartKind, Plotted, ScenarioResult, Short, Summary, VariantResult};
+use crate::scenario::{
+    self, CaseResult, ChartKind, Plotted, ScenarioResult, Short, Summary, VariantResult,
+};
 
 /// What a scenario's chart shows of these results.
 pub(super) fn of(result: &ScenarioResult, wanted: &scenario::Chart) -> Chart {
@@ -26,8 +28,10 @@ pub(super) fn title(result: &ScenarioResult, wanted: &scenario::Chart) -> String
 
 fn of_metric(result: &ScenarioResult, wanted: &scenario::Chart, metric: &str) -> Chart {
     let has_numbers = result.cases.iter().all(|case| case.x.is_some());
-    // A line through a single point is none.
-    let is_bars = wanted.kind == ChartKind::Bar || result.cases.len() == 1;
+    let is_bars = wanted.kind == ChartKind::Bar;
+    if let [case] = &result.cases[..] {
+        return of_only_case(result, wanted, metric, case);
+    }
     let is_numeric = has_numbers && !is_bars;
     let curves = shown(result, wanted).map(|(style, name)| {
         let cases = result.cases.iter().enumerate();
@@ -57,6 +61,38 @@ fn of_metric(result: &ScenarioResult, wanted: &scenario::Chart, metric: &str) ->
         },
         marks: if is_bars { Marks::Bars } else { Marks::Points },
         curves: curves.collect(),
+    }
+}
+
+/// A bar for each variant, with its name below: a line through a single point is none.
+fn of_only_case(
+    result: &ScenarioResult,
+    wanted: &scenario::Chart,
+    metric: &str,
+    case: &CaseResult,
+) -> Chart {
+    let shown = shown(result, wanted)
+        .filter_map(|(style, name)| Some((style, name, case.summary(name, metric)?)));
+    let mut categories = Vec::new();
+    let mut curves = Vec::new();
+    for (style, name, summary) in shown {
+        let bar = Point {
+            x: categories.len() as f64,
+            y: summary.mean,
+            half_width: summary.half_width,
+            words: told(name, &case.name, &summary),
+        };
+        categories.push(name.to_owned());
+        curves.push(Curve::new("", [bar]).with_style(style));
+    }
+    Chart {
+        title: title(result, wanted),
+        // What it says is about cases.
+        x: Axis::default(),
+        y: Axis::linear(&wanted.y_label),
+        categories,
+        marks: Marks::Bars,
+        curves,
     }
 }
 

@@ -48,7 +48,7 @@ fn head(out: &mut String, report: &Report) {
     );
     let _ = writeln!(
         out,
-        "<p>{} of each variant in each case, {}. {INTERVALS} The figures are in the CSV files \
+        "<p>{} of each variant in each case, {}. ± and error bars are 95 % confidence intervals of the mean (Student's t). The figures are in the CSV files \
          beside this page.</p>",
         counted(origin.runs, "run"),
         origin.seeds()
@@ -213,7 +213,11 @@ fn drawn(out: &mut String, result: &ScenarioResult, chart: &Chart, beside: &[&Ju
     );
     out.push_str(&figure::of(result, chart).to_element());
     if let Plotted::Metric(metric) = &chart.plotted {
-        let _ = writeln!(out, "<details><summary>{}</summary>", escaped(metric));
+        let _ = writeln!(
+            out,
+            "<details><summary>figures ({})</summary>",
+            escaped(metric)
+        );
         figures(out, &table::of_metric(result, metric, &chart.variants));
         out.push_str("</details>\n");
     }
@@ -277,9 +281,6 @@ fn sign(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What error bars are.
-pub(super) const INTERVALS: &str =
-    "± and the bars in charts are 95 % confidence intervals of the mean (Student's t).";
 /// Failed runs of a scenario that are listed.
 const MOST_FAILURES: usize = 20;
 const PAGE_STYLE: &str = include_str!("html/style.css");

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use super::html::INTERVALS;
 use super::outline::{self, Entry, Group, Tally, by_paper, counted, judged};
 use super::table::{self, Table, columns};
 use crate::scenario::ScenarioResult;
@@ -19,7 +18,7 @@ pub(super) fn document(report: &Report) -> String {
          *partly* if it holds in some.\nWhat the engine and the links were like is in each scenario's file.\n\n\
          This file is what the following command leaves as `papers.md` in DIR, with mpfec {}:\n\n\
          ```console\n$ {}\n```\n\n\
-         {} of each variant in each case, {}. {INTERVALS}\n",
+         {} of each variant in each case, {}. ± is the 95 % confidence interval of the mean (Student's t).\n",
         text(&origin.version),
         origin.command,
         counted(origin.runs, "run"),

@@ -125,8 +125,9 @@ impl Scale {
         self.ticks
             .iter()
             .map(|tick| {
-                let tick = tick / unit + 0.0;
-                format!("{tick:.digits$}{suffix}")
+                let value = tick / unit + 0.0;
+                let suffix = if value == 0.0 { "" } else { suffix };
+                format!("{value:.digits$}{suffix}")
             })
             .collect()
     }
@@ -180,7 +181,7 @@ mod tests {
                 vec![0.01, 0.042],
                 vec!["0.00", "0.01", "0.02", "0.03", "0.04", "0.05"],
             ),
-            (vec![1000.0, 131_072.0], vec!["0k", "50k", "100k", "150k"]),
+            (vec![1000.0, 131_072.0], vec!["0", "50k", "100k", "150k"]),
             (vec![-3.0, 4.0], vec!["-4", "-2", "0", "2", "4"]),
             (vec![0.0], vec!["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
             (

@@ -51,11 +51,13 @@ pub(super) fn draw(chart: &Chart, surroundings: Surroundings) -> String {
     }
     out.push_str(&legend);
     frame.draw(&mut out, chart);
+    let is_alone = has_bars_of_their_own(chart);
     for (index, curve) in chart.curves.iter().enumerate() {
         let _ = writeln!(out, "<g class=\"{}\">", class(curve.style));
         match chart.marks {
             Marks::Points => frame.points(&mut out, curve, index),
             Marks::Band => frame.band(&mut out, curve),
+            Marks::Bars if is_alone => frame.bars(&mut out, curve, 0, 1),
             Marks::Bars => frame.bars(&mut out, curve, index, chart.curves.len()),
         }
         out.push_str("</g>\n");
@@ -334,6 +336,16 @@ impl Frame {
     }
 }
 
+/// Whether no two curves have a bar in the same category: then each bar is in the middle.
+fn has_bars_of_their_own(chart: &Chart) -> bool {
+    let points = chart.curves.iter().flat_map(|curve| &curve.points);
+    let mut places: Vec<u64> = points.map(|point| point.x.to_bits()).collect();
+    let count = places.len();
+    places.sort_unstable();
+    places.dedup();
+    places.len() == count
+}
+
 fn words(curve: &Curve, point: &Point) -> String {
     if point.words.is_empty() {
         return format!("{}: {}, {}", escaped(&curve.name), point.x, point.y);
@@ -341,10 +353,11 @@ fn words(curve: &Curve, point: &Point) -> String {
     escaped(&point.words).into_owned()
 }
 
-/// In pixels, if the chart is shown in its own size.
-const WIDTH: f64 = 560.0;
+/// In pixels, if the chart is shown in its own size: little more than a phone has, so that its
+/// text can be read there.
+const WIDTH: f64 = 460.0;
 /// Of the rectangle that the curves are in.
-const HEIGHT: f64 = 230.0;
+const HEIGHT: f64 = 210.0;
 const MARGIN: f64 = 8.0;
 const WIDEST_BAR: f64 = 44.0;
 /// Of labels that have no room side by side, in degrees.
