@@ -53,6 +53,7 @@ pub mod fuzzing;
 mod id;
 #[cfg(feature = "tokio")]
 pub mod net;
+mod parity;
 mod path;
 mod profile;
 mod recovery;
@@ -65,8 +66,8 @@ mod wire;
 pub use self::address::{Datagram, Ecn, FourTuple, SocketId, Transmit};
 pub use self::config::{ClientConfig, ServerConfig, TransportConfig};
 pub use self::connection::{
-    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, PathChange,
-    PathEvent, PathStats, PathStatus, SendDatagramError, Timer,
+    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, ParityStats,
+    PathChange, PathEvent, PathStats, PathStatus, SendDatagramError, Timer,
 };
 pub use self::crypto::{
     ClientTls, Fingerprint, FingerprintError, Identity, IdentityError, ResetKey, ServerTls,

@@ -149,6 +149,22 @@ impl Profile {
         },
         ..Self::CMT_NC
     };
+    /// TCP with dynamic FEC: an adaptive XOR parity over the packets of the one path.
+    pub const TCP_DFEC: Self = Self {
+        redundancy: PARITY_ADAPTIVE,
+        ..Self::TCP
+    };
+    /// TCP Instant Recovery: a parity every quarter of an RTT, whatever the window says.
+    pub const TCP_IR: Self = Self {
+        redundancy: RedundancyKind::ParityFixed,
+        ..Self::TCP
+    };
+    /// MPTCP with dynamic FEC: [`MPTCP`](Self::MPTCP) with an adaptive XOR parity on each
+    /// path.
+    pub const DFEC: Self = Self {
+        redundancy: PARITY_ADAPTIVE,
+        ..Self::MPTCP
+    };
     /// [`AUTO`](Self::AUTO) with coding switched off: lost symbols are sent again.
     pub const UNCODED: Self = Self {
         codec: CodecKind::Uncoded,
@@ -180,6 +196,9 @@ impl Profile {
         ("mcc-coop", Self::MCC_COOP),
         ("gmcc-coop", Self::GMCC_COOP),
         ("mpaimd", Self::MPAIMD),
+        ("tcp-ir", Self::TCP_IR),
+        ("tcp-dfec", Self::TCP_DFEC),
+        ("dfec", Self::DFEC),
         ("uncoded", Self::UNCODED),
         ("lia-diff", Self::LIA_DIFF),
     ];
@@ -200,6 +219,13 @@ impl Profile {
             return Err(ImpossibleProfile::new(format!(
                 "congestion {} goes by what a code makes up for, and codec {} makes up for nothing",
                 self.congestion, self.codec
+            )));
+        }
+        if self.redundancy.is_parity() && self.codec.has_repair() {
+            return Err(ImpossibleProfile::new(format!(
+                "redundancy {} repairs packets and wants lost symbols sent again, and codec {} \
+                 sends repair symbols",
+                self.redundancy, self.codec
             )));
         }
         Ok(())
@@ -227,6 +253,12 @@ impl Profile {
         cycle.map_or(u32::MAX, |cycle| (cycle.round() as u32).max(1))
     }
 }
+
+/// Tolerance and delta as in the paper (dFEC §III-B).
+const PARITY_ADAPTIVE: RedundancyKind = RedundancyKind::ParityAdaptive {
+    milli_percent: 1_000,
+    milli_delta: 330,
+};
 
 impl Default for Profile {
     fn default() -> Self {
@@ -317,6 +349,19 @@ mod tests {
         let reason = profile.check().unwrap_err().to_string();
         assert!(
             reason.contains("couple-plus") && reason.contains("uncoded"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn parity_with_a_repair_code_is_refused_with_the_reason() {
+        let profile = Profile {
+            redundancy: RedundancyKind::ParityFixed,
+            ..Profile::FMTCP
+        };
+        let reason = profile.check().unwrap_err().to_string();
+        assert!(
+            reason.contains("parity-fixed") && reason.contains("raptorq"),
             "{reason}"
         );
     }

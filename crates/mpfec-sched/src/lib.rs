@@ -92,9 +92,9 @@ pub use lowest_rtt::LowestRtt;
 pub use opportunistic::Opportunistic;
 pub use quality::Quality;
 pub use redundancy::{
-    BandwidthFilter, DeltaHat, Fixed, GroupLoss, GroupRedundancy, LossEstimate, OnLoss,
-    ParseRedundancyError, PathEstimates, Planned, RedundancyKind, RedundancyPolicy, group_size,
-    redundant_packets,
+    AdaptiveRatio, BandwidthFilter, DeltaHat, Fixed, GroupLoss, GroupRedundancy, LossEstimate,
+    OnLoss, ParseRedundancyError, PathEstimates, Planned, RedundancyKind, RedundancyPolicy,
+    group_size, redundant_packets,
 };
 pub use scheduler::{Assignment, Scheduler, SymbolKind};
 pub use single::Single;

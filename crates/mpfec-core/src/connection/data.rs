@@ -23,16 +23,7 @@ impl Connection {
         if !self.has_data() {
             return false;
         }
-        let Some(path) = self.paths.at(index) else {
-            return false;
-        };
-        let size = u64::from(path.mtu.current());
-        if !path.is_usable() || (path.window_room() < size && path.space.bytes_in_flight() > 0) {
-            return false;
-        }
-        path.pacer
-            .next_send(now, path.pacing_rate(), size)
-            .is_none_or(|at| at <= now)
+        self.paths.at(index).is_some_and(|path| path.may_send(now))
     }
 
     /// Whether there may be something to send besides control frames: the scheduler is asked
@@ -45,10 +36,11 @@ impl Connection {
 
     /// When paths that have data to send may do so, as far as the pacer decides that.
     pub(super) fn pacing_deadlines(&self) -> impl Iterator<Item = (Instant, u32)> {
+        // A parity is due while there is nothing else to send as well.
         let has_data = self.has_data();
         self.paths
             .iter()
-            .filter(move |path| has_data && path.is_usable())
+            .filter(move |path| (has_data && path.is_usable()) || path.is_parity_due(self.last_now))
             .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
             .filter_map(|path| {
                 let size = u64::from(path.mtu.current());
@@ -157,6 +149,7 @@ impl Connection {
         let size = u64::from(path.mtu.current());
         let window = path.window_room() / size;
         let paced = path.pacer.budget(now, path.pacing_rate()) / size;
+        let budget = budget.min(path.packets_to_parity());
         Some(window.min(paced).min(budget as u64).max(1) as u32)
     }
 }

@@ -96,6 +96,7 @@ impl Connection {
                     self.events.push_back(Event::PeerAddresses);
                 }
             }
+            Frame::ParityReport(report) => self.on_parity_report(now, &report)?,
             Frame::ConnectionClose(close) => {
                 self.peer_closed(now, CloseReason::PeerError(close.error))
             }
@@ -200,6 +201,7 @@ impl Connection {
             estimates.on_acked(now, bytes, packets as u32, srtt);
         }
         path.on_spurious(spurious);
+        path.on_parity_time(now);
         path.on_answer(now);
         let is_black_hole = path.mtu.on_acked(has_large, now);
         if let Some(silent) = path.liveness.on_answer(now) {
@@ -326,7 +328,7 @@ impl Connection {
     pub(super) fn detect_lost(&mut self, now: Instant, index: usize) {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         if let Some(path) = self.paths.at_mut(index) {
-            let (threshold, delay) = (path.reordering.threshold(), path.loss_delay());
+            let (threshold, delay) = (path.loss_threshold(), path.loss_delay());
             path.space.detect_lost(now, threshold, delay, &mut lost);
         }
         if !lost.is_empty() {
@@ -351,7 +353,7 @@ impl Connection {
             );
         }
         let (mut bytes, mut packets, mut sent_at) = (0, 0, None);
-        let mut large = 0;
+        let (mut large, mut data) = (0, 0);
         for packet in lost
             .iter()
             .map(|lost| &lost.packet)
@@ -361,6 +363,10 @@ impl Connection {
             packets += 1;
             sent_at = sent_at.max(Some(packet.sent_at));
             large += u32::from(packet.size > MIN_MTU);
+            data += u64::from(!packet.tokens.contains(&Token::Parity));
+        }
+        if let Some(parity) = &mut path.parity {
+            parity.on_lost(data);
         }
         let is_black_hole = path.mtu.on_lost(large, now);
         path.counters.lost_packets += packets;
@@ -442,6 +448,16 @@ impl Connection {
                     }
                 }
                 Token::Crypto { offset, length } => self.handshake.on_one_rtt_acked(offset, length),
+                Token::Parity => {
+                    let parity = self
+                        .paths
+                        .at_mut(index)
+                        .and_then(|path| path.parity.as_mut());
+                    if let Some(parity) = parity {
+                        parity.counters.acked += 1;
+                        parity.counters.lost -= u64::from(was_lost);
+                    }
+                }
                 Token::MtuProbe { size } => {
                     let path = self.paths.at_mut(index);
                     if path.is_some_and(|path| path.mtu.on_probe_acked(size, now)) {
@@ -459,6 +475,15 @@ impl Connection {
             match *token {
                 Token::Symbol { .. } => self.streams.on_lost(now, token, slot),
                 Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, length),
+                Token::Parity => {
+                    let parity = self
+                        .paths
+                        .at_mut(index)
+                        .and_then(|path| path.parity.as_mut());
+                    if let Some(parity) = parity {
+                        parity.counters.lost += 1;
+                    }
+                }
                 Token::MtuProbe { size } => {
                     if let Some(path) = self.paths.at_mut(index) {
                         let attempts = path.loss.improbable_run();

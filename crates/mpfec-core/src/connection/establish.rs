@@ -22,6 +22,7 @@ use crate::id::Side;
 use crate::path::{LocalCid, PathReason, PathSet, RemoteCid, Validation};
 use crate::rng::Rng;
 use crate::stream::{MAX_PENDING_BLOCKS, StreamLimits, Streams};
+use crate::wire::frame::Covered;
 use crate::wire::{IssuedId, TransportParameters, varint};
 
 impl Connection {
@@ -234,6 +235,11 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         max_pending_blocks: MAX_PENDING_BLOCKS,
         pipeline_seed: pipeline_seed(config, issued),
         path_connection_ids: issued.to_vec(),
+        parity_packets: if config.profile.redundancy.is_parity() {
+            Covered::MAX as u16
+        } else {
+            0
+        },
         ..TransportParameters::default()
     }
 }

@@ -17,6 +17,7 @@ mod forge;
 mod groups;
 mod handshake;
 mod open;
+mod parity;
 mod receive;
 mod routes;
 mod shares;
@@ -58,7 +59,7 @@ pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
 pub(crate) use self::handshake::{Authentication, Opening};
 pub use self::open::OpenPathError;
 pub use self::state::CloseReason;
-pub use self::stats::{ConnectionStats, PathStats, PathStatus};
+pub use self::stats::{ConnectionStats, ParityStats, PathStats, PathStatus};
 pub use self::timers::Timer;
 
 /// One end of a connection.

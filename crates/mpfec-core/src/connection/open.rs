@@ -186,6 +186,7 @@ impl Connection {
                     .rtt()
                     .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
             },
+            super::parity::sender(self.config.profile.redundancy),
         );
         path.estimates = self.groups.map(|groups| Box::new(groups.estimates()));
         if path.controller.wants_coding_feedback() {

@@ -25,6 +25,15 @@ struct Arrival {
     ecn: Option<Ecn>,
 }
 
+/// What a 1-RTT packet held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) ack_eliciting: bool,
+    /// Nothing but what opens or moves a path.
+    pub(super) probing: bool,
+    pub(super) has_parity: bool,
+}
+
 /// A packet of before the handshake was complete, to be looked at again.
 #[derive(Debug)]
 pub(super) struct Early(Arrival, BytesMut);
@@ -313,9 +322,38 @@ impl Connection {
         self.idle_since = now;
         self.is_answered = true;
 
-        let mut ack_eliciting = false;
-        let mut probing = true;
-        for frame in Frames::new(payload) {
+        let Some(seen) = self.handle_frames(now, id, Some(packet_number), &payload)? else {
+            return Ok(());
+        };
+        if let Some(path) = self.paths.get_mut(id) {
+            path.received
+                .on_received(now, packet_number, seen.ack_eliciting, arrival.ecn);
+        }
+        if seen.ack_eliciting && !seen.has_parity {
+            self.keep_for_parity(now, id, packet_number, &payload)?;
+        }
+        if moved && newest && !seen.probing {
+            self.follow(now, id, arrival.tuple, size);
+        }
+        Ok(())
+    }
+
+    /// Takes a 1-RTT packet of path `id` apart; `number` is that of a packet that really arrived,
+    /// `None` for one that parity gave back. Returns what was in it, `None` if the connection is
+    /// over.
+    pub(super) fn handle_frames(
+        &mut self,
+        now: Instant,
+        id: u32,
+        number: Option<u64>,
+        payload: &Bytes,
+    ) -> Result<Option<Seen>, TransportError> {
+        let mut seen = Seen {
+            ack_eliciting: false,
+            probing: true,
+            has_parity: false,
+        };
+        for frame in Frames::new(payload.clone()) {
             let frame = frame?;
             if !frame.is_allowed_in(Space::Data) {
                 return Err(
@@ -323,26 +361,25 @@ impl Connection {
                         .in_frame(frame.ty()),
                 );
             }
-            ack_eliciting |= frame.is_ack_eliciting();
-            probing &= matches!(
+            seen.ack_eliciting |= frame.is_ack_eliciting();
+            seen.probing &= matches!(
                 frame,
                 Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding
             );
             let ty = frame.ty();
-            self.on_frame(now, id, frame)
-                .map_err(|error| error.in_frame(ty))?;
+            match frame {
+                Frame::Parity(parity) => {
+                    seen.has_parity = true;
+                    self.on_parity(now, id, number, &parity)
+                }
+                frame => self.on_frame(now, id, frame),
+            }
+            .map_err(|error| error.in_frame(ty))?;
             if !self.state.is_open() {
-                return Ok(());
+                return Ok(None);
             }
         }
-        if let Some(path) = self.paths.get_mut(id) {
-            path.received
-                .on_received(now, packet_number, ack_eliciting, arrival.ecn);
-        }
-        if moved && newest && !probing {
-            self.follow(now, id, arrival.tuple, size);
-        }
-        Ok(())
+        Ok(Some(seen))
     }
 
     /// Checks the proof at the start of a packet: a client that holds the secret puts it

@@ -3,6 +3,7 @@
 use mpfec_codec::batch::MAX_BATCH;
 
 use super::Connection;
+use crate::parity;
 use crate::path::MIN_MTU;
 use crate::wire::TAG_LEN;
 
@@ -43,7 +44,12 @@ impl Connection {
         } else {
             0
         };
-        HEADER_ROOM + TAG_LEN as u16 + SYMBOL_HEADER_ROOM + self.proof_size() + coefficients
+        HEADER_ROOM
+            + TAG_LEN as u16
+            + SYMBOL_HEADER_ROOM
+            + self.proof_size()
+            + self.parity_room()
+            + coefficients
     }
 
     /// The largest message that fits into a packet now, if the peer takes any.
@@ -72,8 +78,17 @@ impl Connection {
     }
 
     fn datagram_room(&self, mtu: Option<u16>) -> usize {
-        let room = mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size();
+        let room = mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size() - self.parity_room();
         usize::from(room) - TAG_LEN - DATAGRAM_HEADER
+    }
+
+    /// What a parity over full packets needs beyond their payload.
+    fn parity_room(&self) -> u16 {
+        if self.config.profile.redundancy.is_parity() {
+            parity::HEADER_ROOM
+        } else {
+            0
+        }
     }
 
     fn proof_size(&self) -> u16 {

@@ -70,6 +70,53 @@ pub struct PathStats {
     pub loss_evidence: Option<LossEvidence>,
     /// What the peer says the path takes of a relay's link (`rho_r`, UC Eq. 7.3), if it does.
     pub share: Option<f64>,
+    /// XOR parity over the packets of the path.
+    pub parity: ParityStats,
+}
+
+/// XOR parity of one path, in both directions; all zero where neither end's profile has it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ParityStats {
+    /// Data packets per parity packet as it is now (dFEC Eq. 3), from 4 to 256; `None` where
+    /// no parity is sent, or time decides.
+    pub ratio: Option<f64>,
+    /// Parity packets sent.
+    pub sent: u64,
+    /// UDP payload bytes of these.
+    pub sent_bytes: u64,
+    /// Those that gave the peer a lost packet back, as it reports.
+    pub useful: u64,
+    /// Those that arrived for nothing: nothing was missing, or too much.
+    pub useless: u64,
+    /// Those that were lost themselves.
+    pub lost: u64,
+    /// Packets of the peer's that its parity gave back to this end.
+    pub rebuilt: u64,
+}
+
+impl ParityStats {
+    fn of(path: &Path) -> Self {
+        let rebuilt = path
+            .rebuilder
+            .as_ref()
+            .map_or(0, |rebuilder| rebuilder.rebuilt());
+        let Some(parity) = &path.parity else {
+            return Self {
+                rebuilt,
+                ..Self::default()
+            };
+        };
+        let counters = &parity.counters;
+        Self {
+            ratio: parity.ratio(),
+            sent: counters.sent,
+            sent_bytes: counters.sent_bytes,
+            useful: counters.useful,
+            useless: counters.acked.saturating_sub(counters.useful),
+            lost: counters.lost,
+            rebuilt,
+        }
+    }
 }
 
 /// What a path is good for.
@@ -129,6 +176,7 @@ impl PathStats {
             loss_verdicts: [verdicts.congestion, verdicts.unknown, verdicts.wireless],
             loss_evidence: path.losses.evidence(),
             share: path.share,
+            parity: ParityStats::of(path),
         }
     }
 }

@@ -28,6 +28,8 @@ pub enum Timer {
     Probe(u32),
     /// The pacer of a path with something to send lets the next packet out.
     Pacing(u32),
+    /// A parity over what was sent on the path is due.
+    Parity(u32),
     /// An address must be challenged again, or has not answered.
     Validation(u32),
     /// The keys of before an update are forgotten.
@@ -63,6 +65,8 @@ impl Connection {
             let probe = path.liveness.next_probe();
             let probe = probe.filter(|_| path.validation.is_validated());
             next.add(probe, Timer::Probe(path.id));
+            let parity = path.parity_due_at();
+            next.add(parity, Timer::Parity(path.id));
             let validation = path.validation.next_timeout(self.may_challenge(path));
             next.add(validation, Timer::Validation(path.id));
         }

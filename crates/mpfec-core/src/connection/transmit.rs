@@ -25,6 +25,8 @@ enum Purpose {
     Ask,
     /// Find out whether a datagram of this size passes.
     Mtu(u16),
+    /// XOR parity over packets of the path that left before.
+    Parity,
 }
 
 impl Connection {
@@ -106,18 +108,18 @@ impl Connection {
         let mut batch = Batch::default();
         while batch.segments < max_segments {
             let path = self.paths.at(index)?;
-            let room = if batch.segments == 0 {
-                usize::from(path.mtu.current())
-            } else {
-                batch.segment_size
+            let before = buf.len();
+            let purpose = self.purpose(now, index, batch.segments);
+            let room = match purpose {
+                Purpose::Parity => usize::from(path.mtu.current()),
+                _ if batch.segments == 0 => usize::from(path.data_mtu()),
+                _ => batch.segment_size,
             };
             // A challenge is padded as far as that goes (RFC 9000 §8.2.1).
             let room = room.min(self.allowance(path).saturating_sub(buf.len() - start));
             if room < LEAST_ROOM {
                 break;
             }
-            let before = buf.len();
-            let purpose = self.purpose(now, index, batch.segments);
             let room = match purpose {
                 Purpose::Mtu(size) => usize::from(size),
                 Purpose::Probe if path.probes_small() => room.min(usize::from(MIN_MTU)),
@@ -134,6 +136,10 @@ impl Connection {
             }
             // Only a full packet is followed by another in the same batch.
             if size < batch.segment_size || purpose != Purpose::Due || size + NEARLY_FULL < room {
+                break;
+            }
+            if self.paths.at(index)?.is_parity_due(now) {
+                // It is larger than what it covers.
                 break;
             }
         }
@@ -176,6 +182,9 @@ impl Connection {
         if path.probes > 0 || path.liveness.next_probe().is_some_and(|at| now >= at) {
             return Purpose::Probe;
         }
+        if self.may_send_parity(now, path) {
+            return Purpose::Parity;
+        }
         if path.is_to_be_asked || (path.is_unmeasured(now) && self.streams.has_work()) {
             return Purpose::Ask;
         }
@@ -204,8 +213,9 @@ impl Connection {
         batch: &mut Batch,
         buf: &mut Vec<u8>,
     ) -> bool {
-        let acks = self.acks_to_write(now, index);
-        let has_control = self.has_control_for(now, index);
+        let is_parity = purpose == Purpose::Parity;
+        let acks = !is_parity && self.acks_to_write(now, index);
+        let has_control = !is_parity && self.has_control_for(now, index);
         let data = purpose == Purpose::Due && self.may_send_data(now, index);
         if purpose == Purpose::Due && !acks && !has_control && !data {
             return false;
@@ -232,6 +242,7 @@ impl Connection {
             writer.pad_to(payload_room);
         } else {
             if acks {
+                self.write_parity_reports(&mut writer);
                 self.write_acks(now, index, &mut writer);
             }
             if has_control {
@@ -246,6 +257,7 @@ impl Connection {
                     Purpose::Ask => {
                         writer.push(&Frame::Ping, None);
                     }
+                    Purpose::Parity => self.write_parity(index, &mut writer),
                     Purpose::Due | Purpose::Mtu(_) => {}
                 }
             }
@@ -269,6 +281,9 @@ impl Connection {
         // Header protection samples 16 bytes from 4 behind the packet number.
         writer.pad_to(4);
         let (tokens, ack_eliciting) = writer.finish();
+        if ack_eliciting && matches!(purpose, Purpose::Due | Purpose::Probe) {
+            self.cover_with_parity(now, index, packet_number, &buf[payload_start..]);
+        }
         let Some(path) = self.paths.at_mut(index) else {
             return false;
         };
@@ -281,7 +296,12 @@ impl Connection {
             return false;
         }
         let size = buf.len() - start;
-        let in_flight = ack_eliciting && !matches!(purpose, Purpose::Mtu(_));
+        let in_flight = ack_eliciting
+            && match purpose {
+                Purpose::Mtu(_) => false,
+                Purpose::Parity => path.parity_respects_window(),
+                Purpose::Due | Purpose::Probe | Purpose::Ask => true,
+            };
         let delivery = path.delivery.on_sent(now, path.space.bytes_in_flight());
         path.space.on_sent(
             packet_number,
@@ -320,6 +340,7 @@ impl Connection {
                 }
             }
             Purpose::Ask => path.is_to_be_asked = false,
+            Purpose::Parity => path.on_parity_sent(size),
             Purpose::Due => {}
         }
         if self

@@ -6,6 +6,7 @@ mod liveness;
 mod loss_rate;
 mod losses;
 mod mtu;
+mod parity;
 mod set;
 mod validation;
 
@@ -18,6 +19,7 @@ use mpfec_congestion::{
 use mpfec_sched::PathEstimates;
 
 use crate::address::FourTuple;
+use crate::parity::{ParityReceiver, ParitySender};
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
 use self::ack_route::AckRoute;
@@ -90,6 +92,10 @@ pub(crate) struct Path {
     pub(crate) space: PacketSpace<PacketState>,
     pub(crate) received: ReceivedPackets,
     pub(crate) reordering: Reordering,
+    /// Parity over what leaves on the path, where the profile has it.
+    pub(crate) parity: Option<Box<ParitySender>>,
+    /// Gives back what is missing, once the peer sends parity.
+    pub(crate) rebuilder: Option<Box<ParityReceiver>>,
     pub(crate) pto: Pto,
     /// Packets to send beyond cwnd because a PTO fired (RFC 9002 §7.5).
     pub(crate) probes: u8,
@@ -151,6 +157,7 @@ impl Path {
         tuple: FourTuple,
         validation: Validation,
         start: &PathStart,
+        parity: Option<Box<ParitySender>>,
     ) -> Self {
         let now = start.now;
         Self {
@@ -171,6 +178,8 @@ impl Path {
             space: PacketSpace::new(),
             received: ReceivedPackets::new(MAX_ACK_DELAY),
             reordering: Reordering::default(),
+            parity,
+            rebuilder: None,
             pto: Pto::default(),
             probes: 0,
             rtt: RttEstimator::new(start.rtt),
@@ -230,7 +239,18 @@ impl Path {
     /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
     pub(crate) fn loss_delay(&self) -> Duration {
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
-        (rtt * 9 / 8).max(Duration::from_millis(1))
+        (rtt * 9 / 8).max(Duration::from_millis(1)) + self.parity_wait()
+    }
+
+    /// Whether window and pacer let a full packet out now.
+    pub(crate) fn may_send(&self, now: Instant) -> bool {
+        let size = u64::from(self.mtu.current());
+        if !self.is_usable() || (self.window_room() < size && self.space.bytes_in_flight() > 0) {
+            return false;
+        }
+        self.pacer
+            .next_send(now, self.pacing_rate(), size)
+            .is_none_or(|at| at <= now)
     }
 
     /// Bytes per second that the pacer lets out.

@@ -175,6 +175,11 @@ impl<D> PacketSpace<D> {
             .map(|packet| packet.sent_at)
     }
 
+    /// When a packet left whose fate is still open.
+    pub(crate) fn sent_at(&self, packet_number: u64) -> Option<Instant> {
+        self.get(packet_number).map(|packet| packet.sent_at)
+    }
+
     /// Forgets packets declared lost `after` or longer ago: later acknowledgements of them
     /// go unnoticed.
     pub(crate) fn forget_lost(&mut self, now: Instant, after: Duration) {

@@ -73,6 +73,8 @@ pub(crate) enum Token {
         id: u64,
     },
     Authenticate,
+    /// Parity over other packets of the path: never sent again.
+    Parity,
     /// A packet that measures whether a path carries datagrams of `size` bytes.
     MtuProbe {
         size: u16,

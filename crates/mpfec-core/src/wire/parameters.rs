@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::frame::{DELAY_EXPONENT, Field, MAX_STREAM_COUNT};
+use super::frame::{Covered, DELAY_EXPONENT, Field, MAX_STREAM_COUNT};
 use super::reader::{Malformed, Reader};
 use super::{ConnectionId, IssuedId, MIN_DATAGRAM, varint};
 use crate::error::TransportError;
@@ -50,6 +50,8 @@ pub(crate) struct TransportParameters {
     pub(crate) max_pending_blocks: u32,
     /// Blocks of this end are pipeline-coded with the coefficients of this seed, below 2^62.
     pub(crate) pipeline_seed: Option<u64>,
+    /// Packets that one PARITY of this end covers, at most 256; 0: it sends none.
+    pub(crate) parity_packets: u16,
 }
 
 impl Default for TransportParameters {
@@ -73,6 +75,7 @@ impl Default for TransportParameters {
             max_block_symbols: 64,
             max_pending_blocks: 64,
             pipeline_seed: None,
+            parity_packets: 0,
         }
     }
 }
@@ -124,7 +127,9 @@ impl TransportParameters {
             (MAX_PENDING_BLOCKS, u64::from(self.max_pending_blocks)),
         ];
         let seed = self.pipeline_seed.map(|seed| (PIPELINE_SEED, seed));
-        for (id, number) in numbers.into_iter().chain(seed) {
+        let parity = Some(self.parity_packets).filter(|packets| *packets > 0);
+        let parity = parity.map(|packets| (PARITY_PACKETS, u64::from(packets)));
+        for (id, number) in numbers.into_iter().chain(seed).chain(parity) {
             varint::encode(id, out);
             varint::encode(varint::size(number) as u64, out);
             varint::encode(number, out);
@@ -205,6 +210,7 @@ impl TransportParameters {
             MAX_BLOCK_SYMBOLS => self.max_block_symbols = number(1, 1024)? as u16,
             PIPELINE_SEED => self.pipeline_seed = Some(number(0, varint::MAX)?),
             MAX_PENDING_BLOCKS => self.max_pending_blocks = number(1, 65_536)? as u32,
+            PARITY_PACKETS => self.parity_packets = number(0, Covered::MAX as u64)? as u16,
             _ => {}
         }
         Ok(())
@@ -222,7 +228,7 @@ impl Seen {
     fn note(&mut self, id: u64) -> Result<(), Malformed> {
         let bit = match id {
             0..=0x20 => 1 << id,
-            MAX_PATH_ID..=PIPELINE_SEED => 1 << (0x21 + id - MAX_PATH_ID),
+            MAX_PATH_ID..=PARITY_PACKETS => 1 << (0x21 + id - MAX_PATH_ID),
             // To remember all others would let the peer fill memory.
             _ => return Ok(()),
         };
@@ -300,6 +306,7 @@ const PATH_CONNECTION_IDS: u64 = 0x4d02;
 const MAX_BLOCK_SYMBOLS: u64 = 0x4d03;
 const MAX_PENDING_BLOCKS: u64 = 0x4d04;
 const PIPELINE_SEED: u64 = 0x4d05;
+const PARITY_PACKETS: u64 = 0x4d06;
 const SERVER_ONLY: [u64; 4] = [
     ORIGINAL_DESTINATION_CONNECTION_ID,
     STATELESS_RESET_TOKEN,

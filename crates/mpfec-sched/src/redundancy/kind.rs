@@ -37,11 +37,22 @@ pub enum RedundancyKind {
         /// Redundant packets behind each group, 0 to 10; as many as Eq. 10 says if not given.
         repair: Option<u32>,
     },
+    /// `parity-fixed`: no repair of blocks, but an XOR over the packets of each path, every
+    /// quarter of its RTT, whatever its window says (TCP-IR).
+    ParityFixed,
+    /// `parity-adaptive:tolerance=1,delta=0.33`: the same after so many packets as
+    /// [`AdaptiveRatio`](crate::AdaptiveRatio) says, within the window (dFEC Eq. 1 to 3).
+    ParityAdaptive {
+        /// Target residual loss in thousandths of a percent: 0 to 100 000.
+        milli_percent: u32,
+        /// Step of the ratio in thousandths: 1 to 999.
+        milli_delta: u32,
+    },
 }
 
 impl RedundancyKind {
     /// Every kind, those with parameters as they are without any being named.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Auto,
         Self::OnLoss,
         Self::Fixed {
@@ -49,6 +60,11 @@ impl RedundancyKind {
         },
         Self::DELTA_HAT,
         Self::GROUP,
+        Self::ParityFixed,
+        Self::ParityAdaptive {
+            milli_percent: 1_000,
+            milli_delta: 330,
+        },
     ];
 
     /// What FMTCP does: 5 %.
@@ -64,11 +80,12 @@ impl RedundancyKind {
     };
 
     /// Puts the policy into effect around a scheduler. [`Auto`](Self::Auto) is the scheduler
-    /// itself.
+    /// itself. Parity is none of the scheduler's concern: lost symbols are sent again on
+    /// feedback.
     #[must_use]
     pub fn apply(self, scheduler: Box<dyn Scheduler>) -> Box<dyn Scheduler> {
         match self {
-            Self::Auto => scheduler,
+            Self::Auto | Self::ParityFixed | Self::ParityAdaptive { .. } => scheduler,
             Self::OnLoss => Box::new(OnLoss::new(scheduler)),
             Self::Fixed { milli_percent } => {
                 Box::new(Planned::new(scheduler, Fixed::new(milli_percent)))
@@ -87,9 +104,15 @@ impl RedundancyKind {
     #[must_use]
     pub fn needs_repair_code(self) -> bool {
         match self {
-            Self::Auto | Self::OnLoss => false,
+            Self::Auto | Self::OnLoss | Self::ParityFixed | Self::ParityAdaptive { .. } => false,
             Self::Fixed { .. } | Self::DeltaHat { .. } | Self::Group { .. } => true,
         }
+    }
+
+    /// Whether it sends parity over the packets of each path, beneath blocks and their codes.
+    #[must_use]
+    pub fn is_parity(self) -> bool {
+        matches!(self, Self::ParityFixed | Self::ParityAdaptive { .. })
     }
 
     /// Its name in configuration, without parameters.
@@ -101,15 +124,18 @@ impl RedundancyKind {
             Self::Fixed { .. } => "fixed",
             Self::DeltaHat { .. } => "delta-hat",
             Self::Group { .. } => "group",
+            Self::ParityFixed => "parity-fixed",
+            Self::ParityAdaptive { .. } => "parity-adaptive",
         }
     }
 
     /// The parameters it takes, for people.
     fn keys(self) -> &'static str {
         match self {
-            Self::Auto | Self::OnLoss => "no parameters",
+            Self::Auto | Self::OnLoss | Self::ParityFixed => "no parameters",
             Self::Fixed { .. } | Self::DeltaHat { .. } => "percent",
             Self::Group { .. } => "confidence, size and repair",
+            Self::ParityAdaptive { .. } => "tolerance and delta",
         }
     }
 }
@@ -120,7 +146,7 @@ const DEFAULT_CONFIDENCE: u32 = 950;
 impl fmt::Display for RedundancyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Auto | Self::OnLoss => f.pad(self.name()),
+            Self::Auto | Self::OnLoss | Self::ParityFixed => f.pad(self.name()),
             Self::Fixed { milli_percent } => {
                 f.pad(&format!("fixed:percent={}", decimal(milli_percent)))
             }
@@ -140,6 +166,14 @@ impl fmt::Display for RedundancyKind {
                 keys.extend(repair.map(|repair| format!("repair={repair}")));
                 f.pad(&format!("group:{}", keys.join(",")))
             }
+            Self::ParityAdaptive {
+                milli_percent,
+                milli_delta,
+            } => f.pad(&format!(
+                "parity-adaptive:tolerance={},delta={}",
+                decimal(milli_percent),
+                decimal(milli_delta)
+            )),
         }
     }
 }
@@ -161,7 +195,7 @@ impl FromStr for RedundancyKind {
         let (name, keys) = (kind.name(), kind.keys());
         let parse = |into: &mut [Key<'_>]| options::parse(name, keys, parameters, into);
         match &mut kind {
-            Self::Auto | Self::OnLoss => parse(&mut [])?,
+            Self::Auto | Self::OnLoss | Self::ParityFixed => parse(&mut [])?,
             Self::Fixed { milli_percent } => parse(&mut [Key {
                 name: "percent",
                 range: 1..=400_000,
@@ -199,6 +233,21 @@ impl FromStr for RedundancyKind {
                 *size = options::whole(name, "size", packets)?;
                 *repair = options::whole(name, "repair", redundant)?;
             }
+            Self::ParityAdaptive {
+                milli_percent,
+                milli_delta,
+            } => parse(&mut [
+                Key {
+                    name: "tolerance",
+                    range: 0..=100_000,
+                    into: milli_percent,
+                },
+                Key {
+                    name: "delta",
+                    range: 1..=999,
+                    into: milli_delta,
+                },
+            ])?,
         }
         Ok(kind)
     }
@@ -235,6 +284,8 @@ mod tests {
             let kind: RedundancyKind = text.parse().unwrap();
             assert_eq!(kind.to_string(), text);
         }
+        let kind: RedundancyKind = "parity-adaptive:delta=0.25".parse().unwrap();
+        assert_eq!(kind.to_string(), "parity-adaptive:tolerance=1,delta=0.25");
     }
 
     #[test]
@@ -250,6 +301,9 @@ mod tests {
             ("fixed:percent=401", "0.001 to 400"),
             ("fixed:percent=1,percent=2", "twice"),
             ("fixed:share=1", "percent"),
+            ("parity-adaptive:delta=1", "0.001 to 0.999"),
+            ("parity-adaptive:ratio=9", "tolerance and delta"),
+            ("parity-fixed:delta=0.5", "no parameters"),
             ("auto:percent=1", "no parameters"),
         ] {
             let error = text.parse::<RedundancyKind>().unwrap_err().to_string();

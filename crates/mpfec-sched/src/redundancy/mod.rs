@@ -4,6 +4,7 @@
 //! decision away from it: the scheduler sees a [`View`](crate::View) that asks for repair on
 //! feedback only, and what is sent ahead of loss is what a [`RedundancyPolicy`] says.
 
+mod adaptive_ratio;
 mod delta_hat;
 mod estimate;
 mod fixed;
@@ -17,6 +18,7 @@ use std::fmt::Debug;
 
 use crate::view::{BlockView, PathView};
 
+pub use adaptive_ratio::AdaptiveRatio;
 pub use delta_hat::DeltaHat;
 pub use estimate::{BandwidthFilter, GroupLoss, LossEstimate, PathEstimates};
 pub use fixed::Fixed;

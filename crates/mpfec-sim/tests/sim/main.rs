@@ -7,6 +7,7 @@ mod handshake;
 mod hostile;
 mod keep_alive;
 mod model;
+mod parity;
 mod path_dies;
 mod paths;
 mod profiles;

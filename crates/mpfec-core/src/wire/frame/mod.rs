@@ -7,6 +7,7 @@ mod crypto;
 mod datagram;
 mod field;
 mod flow;
+mod parity;
 mod path;
 mod stream;
 mod symbol;
@@ -27,6 +28,7 @@ pub(crate) use self::field::Field;
 pub(crate) use self::flow::{
     MAX_STREAM_COUNT, MaxStreamData, MaxStreams, StreamDataBlocked, StreamsBlocked,
 };
+pub(crate) use self::parity::{Covered, Parity, ParityReport};
 pub(crate) use self::path::{
     AddAddress, Authenticate, PathAbandon, PathChallenge, PathConnectionId, PathResponse,
     PathShare, PathStatus, RemoveAddress,
@@ -69,6 +71,8 @@ pub(crate) enum Frame {
     PathStatus(PathStatus),
     PathShare(PathShare),
     BlockAck(BlockAck),
+    Parity(Parity),
+    ParityReport(ParityReport),
     Datagram(DatagramFrame),
     Symbol(Symbol),
 }
@@ -104,6 +108,8 @@ impl Frame {
             Self::PathStatus(_) => PATH_STATUS,
             Self::PathShare(_) => PATH_SHARE,
             Self::BlockAck(_) => BLOCK_ACK,
+            Self::Parity(_) => PARITY_WITH_LENGTH,
+            Self::ParityReport(_) => PARITY_REPORT,
             Self::Datagram(_) => DATAGRAM_WITH_LENGTH,
             Self::Symbol(frame) => frame.ty(),
         })
@@ -136,6 +142,8 @@ impl Frame {
             Self::PathStatus(frame) => frame.size(),
             Self::PathShare(frame) => frame.size(),
             Self::BlockAck(frame) => frame.size(),
+            Self::Parity(frame) => frame.size(),
+            Self::ParityReport(frame) => frame.size(),
             Self::Datagram(frame) => frame.size(),
             Self::Symbol(frame) => frame.size(),
         }
@@ -171,6 +179,8 @@ impl Frame {
             Self::PathStatus(frame) => frame.encode(out),
             Self::PathShare(frame) => frame.encode(out),
             Self::BlockAck(frame) => frame.encode(out),
+            Self::Parity(frame) => frame.encode(out),
+            Self::ParityReport(frame) => frame.encode(out),
             Self::Datagram(frame) => frame.encode(out),
             Self::Symbol(frame) => frame.encode(out),
         }
@@ -180,7 +190,11 @@ impl Frame {
     pub(crate) fn is_ack_eliciting(&self) -> bool {
         !matches!(
             self,
-            Self::Padding | Self::Ack(_) | Self::ConnectionClose(_) | Self::ApplicationClose(_)
+            Self::Padding
+                | Self::Ack(_)
+                | Self::ParityReport(_)
+                | Self::ConnectionClose(_)
+                | Self::ApplicationClose(_)
         )
     }
 
@@ -230,6 +244,8 @@ impl Frame {
             PATH_STATUS => Self::PathStatus(PathStatus::parse(reader)?),
             PATH_SHARE => Self::PathShare(PathShare::parse(reader)?),
             BLOCK_ACK => Self::BlockAck(BlockAck::parse(reader)?.checked()?),
+            PARITY | PARITY_WITH_LENGTH => Self::Parity(Parity::parse(ty, payload, reader)?),
+            PARITY_REPORT => Self::ParityReport(ParityReport::parse(reader)?),
             DATAGRAM | DATAGRAM_WITH_LENGTH => {
                 Self::Datagram(DatagramFrame::parse(ty, payload, reader)?)
             }
@@ -329,6 +345,9 @@ types! {
     PATH_STATUS = 0x22;
     PATH_SHARE = 0x23;
     BLOCK_ACK = 0x24;
+    PARITY = 0x26;
+    PARITY_WITH_LENGTH = 0x27;
+    PARITY_REPORT = 0x28;
     DATAGRAM = 0x30;
     DATAGRAM_WITH_LENGTH = 0x31;
     SYMBOL = 0x38;

@@ -191,6 +191,25 @@ fn plain_frame() -> impl Strategy<Value = Frame> {
             }
         )),
         data().prop_map(|data| Frame::Datagram(DatagramFrame { data })),
+        (number(), any::<u16>(), data()).prop_map(|(first, lengths, data)| {
+            let mut covered = Covered::default();
+            // At least one of them is below 2^62.
+            for number in [first, first + 1, first + 3] {
+                covered.push(number);
+            }
+            Frame::Parity(Parity {
+                covered,
+                lengths,
+                data,
+            })
+        }),
+        (any::<u32>(), number(), number()).prop_map(|(path, rebuilt, latest)| {
+            Frame::ParityReport(ParityReport {
+                path,
+                rebuilt,
+                latest,
+            })
+        }),
     ]
 }
 
@@ -249,7 +268,7 @@ fn types_that_do_not_exist_are_refused() {
         .collect();
     let mut want: Vec<u8> = vec![0, 1, 2, 3, 4, 5, 6, 8, 9, 0xa, 0xb];
     want.extend(0x10..=0x23);
-    want.extend([0x24, 0x30, 0x31]);
+    want.extend([0x24, 0x26, 0x27, 0x28, 0x30, 0x31]);
     want.extend((0x38..=0x3f).chain(0x7a..=0x7f).chain(0xba..=0xbf));
     assert_eq!(known, want);
 }

@@ -49,6 +49,7 @@ prop_compose! {
         max_block_symbols in 1_u16..=1024,
         max_pending_blocks in 1_u32..=65_536,
         pipeline_seed in proptest::option::of(0_u64..1 << 62),
+        parity_packets in 0_u16..=256,
     ) -> TransportParameters {
         TransportParameters {
             original_destination_connection_id: cids.0,
@@ -69,6 +70,7 @@ prop_compose! {
             max_block_symbols,
             max_pending_blocks,
             pipeline_seed,
+            parity_packets,
         }
     }
 }
@@ -92,10 +94,7 @@ fn parameters_that_mean_nothing_here_are_passed_over() {
 
 #[test]
 fn no_parameter_is_taken_twice() {
-    for id in (0..=0x10)
-        .chain([0x20])
-        .chain(MAX_PATH_ID..=MAX_PENDING_BLOCKS)
-    {
+    for id in (0..=0x10).chain([0x20]).chain(MAX_PATH_ID..=PARITY_PACKETS) {
         let one = raw_number(id, 3);
         let error = parse(&[one.clone(), one].concat()).err();
         assert!(error.is_some(), "parameter {id:#x}");
@@ -117,6 +116,8 @@ fn values_out_of_their_range_are_refused() {
         assert!(is_refused(&raw_number(id, 0)) && is_refused(&raw_number(id, most + 1)));
         assert!(!is_refused(&raw_number(id, most)));
     }
+    assert!(is_refused(&raw_number(PARITY_PACKETS, 257)));
+    assert!(!is_refused(&raw_number(PARITY_PACKETS, 256)));
     assert!(is_refused(&raw(INITIAL_SOURCE_CONNECTION_ID, &[0; 21])));
 }
 
