@@ -111,9 +111,15 @@ impl<'a> Candidate<'a> {
         );
     }
 
-    /// `D_i`: symbols that arrive on it in so many seconds (PNC Eq. 12).
+    /// `D_i`: symbols that arrive on it in so many seconds (PNC Eq. 12); as many as it lets
+    /// out, before anything is known of its bandwidth.
     fn share(&self, seconds: f64) -> u64 {
-        (seconds.clamp(0.0, LONGEST) / self.path.symbol_seconds()) as u64
+        let rate = if self.path.bandwidth > 0 {
+            self.path.bandwidth as f64 / self.path.symbol_bytes.max(1) as f64
+        } else {
+            1.0 / self.path.symbol_seconds()
+        };
+        (seconds.clamp(0.0, LONGEST) * rate) as u64
     }
 }
 

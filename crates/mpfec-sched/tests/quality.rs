@@ -17,6 +17,7 @@ fn a_and_b() -> [PathView; 2] {
     [path(0, 1.0, ms(200), 0.0), path(1, 1.0, ms(20), 0.0)].map(|path| PathView {
         cwnd: 5 * SYMBOL,
         pacing_rate: 0,
+        bandwidth: 5 * SYMBOL * 1000 / path.srtt.as_millis() as u64,
         ..path
     })
 }
@@ -80,7 +81,7 @@ fn loss_makes_a_path_worse_than_its_round_trip_time() {
     }
     paths[0].in_flight = paths[0].cwnd;
     assert!(ask(1, &paths, &waiting(4)).is_some());
-    paths[0].loss = 0.0;
+    paths[0].loss_estimate.rate = 0.0;
     assert_eq!(ask(1, &paths, &waiting(2)), None);
 }
 
