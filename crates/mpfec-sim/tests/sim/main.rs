@@ -1,6 +1,9 @@
 //! The state machine that ships, in a simulated network: one behaviour per file.
 
+mod bottleneck;
 mod close;
+mod coop;
+mod couple_plus;
 mod goodput;
 mod groups;
 mod handshake;
