@@ -74,4 +74,4 @@ pub use self::kind::{ControllerKind, UnknownController};
 pub use self::loss_evidence::{LossEvidence, LossVerdict, RateTrend};
 pub use self::pacer::Pacer;
 pub use self::rtt::RttEstimator;
-pub use self::share::share;
+pub use self::share::{MeasuredShare, share};

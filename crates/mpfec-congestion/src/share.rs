@@ -26,9 +26,63 @@ pub fn share(bandwidth: f64, local_rates: &[f64]) -> f64 {
     (bandwidth - slow) / (local_rates.len() - slow_flows + 1) as f64 / unused
 }
 
+/// The share of a path as a relay measures it, announcement by announcement.
+///
+/// Eq. 7.3 makes a subflow `rho` times slower than a local flow if both lose packets at the
+/// same times (UC Eq. 7.4, 7.5). Over a drop-tail queue the flow that sends more loses more
+/// often, and the windows differ by less. So what the subflow really took corrects the share:
+/// twice what is unused doubles it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MeasuredShare {
+    rho: Option<f64>,
+}
+
+impl MeasuredShare {
+    /// The share to announce after a period in which the subflow took `subflow_rate` of a link
+    /// as [`share`] describes it; all rates in the same unit.
+    pub fn update(&mut self, bandwidth: f64, local_rates: &[f64], subflow_rate: f64) -> f64 {
+        let expected = share(bandwidth, local_rates);
+        if expected <= 1.0 || expected.is_infinite() {
+            self.rho = None;
+            return expected;
+        }
+        let unused = bandwidth - local_rates.iter().map(|rate| rate.max(0.0)).sum::<f64>();
+        let excess = (subflow_rate / unused).clamp(LEAST_AT_ONCE, MOST_AT_ONCE);
+        let rho = match self.rho {
+            Some(rho) if excess.is_finite() => (rho * excess).clamp(1.0, LARGEST),
+            _ => expected,
+        };
+        self.rho = Some(rho);
+        rho
+    }
+}
+
+/// Corrections are by factors within these bounds: a local flow that lost rate gets it back
+/// fast, and a subflow that took less than it may is let on slowly.
+const LEAST_AT_ONCE: f64 = 0.95;
+const MOST_AT_ONCE: f64 = 2.0;
+/// No correction makes a share larger than this: hardly any growth is left.
+const LARGEST: f64 = 200.0;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measured_share_begins_with_the_expected_one_and_follows_the_excess() {
+        let mut measured = MeasuredShare::default();
+        assert!((measured.update(1.2, &[1.0], 0.6) - 3.0).abs() < 1e-9);
+        // 0.3 where 0.2 is unused.
+        assert!((measured.update(1.2, &[1.0], 0.3) - 4.5).abs() < 1e-9);
+        assert!((measured.update(1.2, &[1.0], 0.1) - 4.275).abs() < 1e-9);
+        for _ in 0..40 {
+            assert!(measured.update(1.2, &[1.0], 9.0) <= LARGEST);
+        }
+        // The local flow needs less than its part again.
+        assert!((measured.update(1.2, &[0.1], 9.0) - 1.0).abs() < 1e-9);
+        assert!((measured.update(1.2, &[1.0], 9.0) - 3.0).abs() < 1e-9);
+        assert_eq!(measured.update(1.2, &[1.2], 9.0), f64::INFINITY);
+    }
 
     #[test]
     fn the_thesis_example_gives_one_and_a_quarter() {

@@ -84,7 +84,8 @@ pub use self::rng::Rng;
 pub use self::stream::{ReadError, StreamEvent, StreamStats, WriteError};
 pub use mpfec_codec::CodecKind;
 pub use mpfec_congestion::{
-    Aimd, ControllerKind, LossEvidence, LossVerdict, UnknownController, share as relay_share,
+    Aimd, ControllerKind, LossEvidence, LossVerdict, MeasuredShare, UnknownController,
+    share as relay_share,
 };
 pub use mpfec_sched::{ParseRedundancyError, RedundancyKind, SchedulerKind};
 

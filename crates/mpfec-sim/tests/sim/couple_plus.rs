@@ -35,7 +35,13 @@ fn fig_8(
     net.path(&[access, shared, wireless], &back[1..2]);
     if has_tcp {
         let (enter, leave) = (hop(&mut net), hop(&mut net));
-        net.tcp(&[enter, shared, leave], &back[2..], Aimd::NEW_RENO, None, secs(0));
+        net.tcp(
+            &[enter, shared, leave],
+            &back[2..],
+            Aimd::NEW_RENO,
+            None,
+            secs(0),
+        );
     }
     net.start();
     net.network.run_for(secs(20));
@@ -45,20 +51,21 @@ fn fig_8(
 #[test]
 #[ignore]
 fn explore() {
-    for queue in [10, 20, 50, 100] {
-        for congestion in [ControllerKind::Lia, ControllerKind::LiaNc, ControllerKind::CouplePlus] {
-            for loss in [0.01, 0.05, 0.10] {
-                let (mut ratio, mut alone, mut sub) = (0.0, 0.0, (0.0, 0.0, 0.0));
-                for seed in 1..=3 {
-                    let with = fig_8(congestion, "25", loss, queue, true, seed);
-                    let without = fig_8(congestion, "25", loss, queue, false, seed);
-                    ratio += with.flows[0] / with.paths[1] / 3.0;
-                    alone += without.goodput / 3.0;
-                    sub.0 += with.paths[0] / 3.0;
-                    sub.1 += with.paths[1] / 3.0;
-                    sub.2 += with.flows[0] / 3.0;
+    for queue in [10, 15, 20] {
+        for loss in [0.01, 0.05, 0.10] {
+            for percent in ["5", "10", "25", "34", "50", "100"] {
+                let (mut ratio, mut sub) = (0.0, (0.0, 0.0, 0.0));
+                for seed in 1..=2 {
+                    let with = fig_8(ControllerKind::CouplePlus, percent, loss, queue, true, seed);
+                    ratio += with.flows[0] / with.paths[1] / 2.0;
+                    sub.0 += with.goodput / 2.0;
+                    sub.1 += with.paths[1] / 2.0;
+                    sub.2 += with.flows[0] / 2.0;
                 }
-                println!("q {queue} {congestion} loss {loss}: tcp/sub1 {ratio:.2} (sub0 {:.3} sub1 {:.3} tcp {:.3}), alone {alone:.3}", sub.0, sub.1, sub.2);
+                println!(
+                    "q {queue} loss {loss} percent {percent}: tcp/sub1 {ratio:.2} (goodput {:.3} sub1 {:.3} tcp {:.3})",
+                    sub.0, sub.1, sub.2
+                );
             }
         }
     }
