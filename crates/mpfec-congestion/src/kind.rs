@@ -110,6 +110,12 @@ impl ControllerKind {
         )
     }
 
+    /// Whether it asks relays what its path takes of their links.
+    #[must_use]
+    pub fn heeds_shares(self) -> bool {
+        matches!(self, Self::MccCoop | Self::GmccCoop(_))
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::NewReno => "newreno",

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use mpfec_codec::CodecKind;
-use mpfec_congestion::{Aimd, ControllerKind, redundant_cycle};
+use mpfec_congestion::{Aimd, ControllerKind};
 use mpfec_sched::{RedundancyKind, SchedulerKind};
 
 /// The parts of the engine that a connection runs with. Two profiles differ in these
@@ -82,14 +82,14 @@ impl Profile {
         congestion: ControllerKind::SemiCoupled,
         ..Self::MPTCP
     };
-    /// Couple+: one repair symbol for four source symbols ahead of loss, lowest RTT, and
+    /// Couple+: one repair symbol for ten source symbols ahead of loss, lowest RTT, and
     /// congestion control that tells congestion from what the code makes up for.
     pub const COUPLE_PLUS: Self = Self {
         codec: CodecKind::Auto,
         scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::CouplePlus,
         redundancy: RedundancyKind::Fixed {
-            milli_percent: 25_000,
+            milli_percent: 10_000,
         },
     };
     /// [`MPTCP`](Self::MPTCP) with the slowest path held back (UC Algorithm 3).
@@ -246,11 +246,13 @@ impl Profile {
     /// wants blocks of one cycle, so that a block is decoded within `r / (r - 1)` packets where
     /// one of them is lost (Couple+ §IV-C).
     pub(crate) fn max_block_symbols(&self) -> u32 {
-        let cycle = self
-            .fixed_redundancy()
-            .filter(|_| self.congestion.needs_code())
-            .map(|redundancy| redundant_cycle(redundancy) - 1.0);
-        cycle.map_or(u32::MAX, |cycle| (cycle.round() as u32).max(1))
+        match self.redundancy {
+            // Rounded down, so that it has one repair symbol, and not two.
+            RedundancyKind::Fixed { milli_percent } if self.congestion.needs_code() => {
+                (100_000 / milli_percent.max(1)).max(1)
+            }
+            _ => u32::MAX,
+        }
     }
 }
 
@@ -375,6 +377,7 @@ mod tests {
         for (redundancy, symbols) in [
             ("fixed:percent=25", 4),
             ("fixed:percent=5", 20),
+            ("fixed:percent=34", 2),
             ("fixed:percent=400", 1),
             ("auto", u32::MAX),
         ] {

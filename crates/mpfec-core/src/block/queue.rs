@@ -92,12 +92,12 @@ impl SendQueue {
         self.undecoded.get_or_insert_default();
     }
 
-    /// Symbols lost on the path of `path_slot` whose blocks the peer cannot decode yet; 0
-    /// unless that is noted.
+    /// Symbols lost on the path of `path_slot` that the code has not made up for; 0 unless that
+    /// is noted.
     pub(crate) fn undecoded(&self, path_slot: usize) -> u32 {
-        self.undecoded
-            .as_ref()
-            .map_or(0, |undecoded| undecoded.on_path(path_slot))
+        self.undecoded.as_ref().map_or(0, |undecoded| {
+            undecoded.on_path(path_slot, |slot| self.get(slot).1)
+        })
     }
 
     /// A symbol of the block was lost on the path of `path_slot`.

@@ -99,7 +99,8 @@
 //!
 //! `lent` has the server announce the relay's share of a path (UC Eq. 7.3) to the client every
 //! `every_s` seconds (2) from the start of the connection on: from the `rate_mbps` of the link
-//! and of those flows that run at that time. Each flow needs a `rate_mbps`.
+//! and of those flows that run at that time. Each flow needs a `rate_mbps`. What the path really
+//! takes corrects the share, unless `measured = false`.
 //!
 //! # Applications
 //!

@@ -42,21 +42,24 @@ pub struct Lent {
     pub flows: Vec<usize>,
     /// Time from one announcement to the next.
     pub interval: Duration,
+    /// Whether what the path really takes corrects the share
+    /// ([`MeasuredShare`](mpfec_core::MeasuredShare)), or Eq. 7.3 is all.
+    pub measured: bool,
 }
 
 impl Lent {
-    /// `rho_r` at `elapsed` since the start of the run; above 0.
+    /// What the relay's own flows send at `elapsed` since the start of the run, each in bits
+    /// per second.
     #[must_use]
-    pub fn share_at(&self, elapsed: Duration, traffic: &[Traffic]) -> f64 {
+    pub fn rates_at(&self, elapsed: Duration, traffic: &[Traffic]) -> Vec<f64> {
         let running = self.flows.iter().map(|&flow| &traffic[flow]);
         let running = running
             .filter(|flow| flow.start <= elapsed && flow.stop.is_none_or(|stop| elapsed < stop));
-        let rates: Vec<f64> = running
+        running
             .flat_map(|flow| {
                 let rate = flow.rate().unwrap_or(self.rate) as f64;
                 std::iter::repeat_n(rate, flow.flows as usize)
             })
-            .collect();
-        mpfec_core::relay_share(self.rate as f64, &rates)
+            .collect()
     }
 }

@@ -10,7 +10,7 @@ use mpfec_core::{
 use mpfec_sim::traffic::{Aimd, Node as Anyone, PacketSizes, Pattern, Sink, Tcp, TcpConfig};
 use mpfec_sim::{HostId, LinkConfig, LinkId, Network, Node, Peer, QueueLimit};
 
-/// One connection and the flows beside it, which start after the first `start`.
+/// One connection and the flows beside it.
 pub(crate) struct Bottleneck {
     pub(crate) network: Network<Anyone<Node<Peer>>>,
     client_config: ClientConfig,
@@ -49,8 +49,10 @@ impl Bottleneck {
         seed: u64,
         configure: impl FnOnce(&mut TransportConfig),
     ) -> Self {
-        let mut config = TransportConfig::default();
-        config.profile = profile;
+        let mut config = TransportConfig {
+            profile,
+            ..TransportConfig::default()
+        };
         configure(&mut config);
         let mut network = Network::new(seed);
         let tls = ServerTls::self_signed(&mut Rng::seeded(seed));
@@ -96,20 +98,13 @@ impl Bottleneck {
     }
 
     /// A TCP flow through links and back that sends all it can, or so many kbit/s.
-    pub(crate) fn tcp(
-        &mut self,
-        forth: &[LinkId],
-        back: &[LinkId],
-        aimd: Aimd,
-        kbit: Option<u64>,
-        start: Duration,
-    ) {
+    pub(crate) fn tcp(&mut self, forth: &[LinkId], back: &[LinkId], aimd: Aimd, kbit: Option<u64>) {
         self.routes += 1;
         let address = SocketAddr::from(([10, 1, self.routes, 1], 80));
         let config = TcpConfig {
             aimd,
             pattern: Pattern {
-                start,
+                start: Duration::ZERO,
                 stop: None,
                 sizes: PacketSizes::fixed(1500),
                 overhead: 28,

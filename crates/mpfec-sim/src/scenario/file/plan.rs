@@ -33,6 +33,7 @@ struct LentTable {
     rate_mbps: f64,
     traffic: Vec<String>,
     every_s: Option<f64>,
+    measured: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -293,6 +294,7 @@ impl LentTable {
             rate: (mbps * 1e6).round() as u64,
             flows: flows.map_err(|problem| Trouble::at(["traffic"], problem))?,
             interval: Duration::from_secs_f64(every),
+            measured: self.measured.unwrap_or(true),
         })
     }
 }

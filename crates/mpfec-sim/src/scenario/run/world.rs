@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpfec_core::{
-    ClientConfig, ClientTls, PathStats, Profile, ServerConfig, ServerTls, TransportConfig,
+    ClientConfig, ClientTls, MeasuredShare, PathStats, Profile, ServerConfig, ServerTls, TransportConfig,
 };
 
 use super::peer::Peer;
@@ -28,6 +28,8 @@ pub(super) struct World {
     connected_at: Option<Instant>,
     began: Instant,
     lent: Vec<Lent>,
+    /// What each of them has announced, and payload bytes that had come over its path.
+    announced: Vec<(MeasuredShare, u64)>,
     traffic: Vec<Traffic>,
 }
 
@@ -110,6 +112,7 @@ impl World {
             connected_at: None,
             began: epoch,
             lent: plan.lent.clone(),
+            announced: vec![Default::default(); plan.lent.len()],
             traffic: plan.traffic.clone(),
         }
     }
@@ -196,7 +199,16 @@ impl World {
     fn announce(&mut self, index: usize) {
         let now = self.network.now();
         let lent = &self.lent[index];
-        let share = lent.share_at(now - self.began, &self.traffic);
+        let rates = lent.rates_at(now - self.began, &self.traffic);
+        let link = lent.rate as f64;
+        let came = self.received_on(lent.path);
+        let (measured, before) = &mut self.announced[index];
+        let bits = 8.0 * (came - std::mem::replace(before, came).min(came)) as f64;
+        let share = if lent.measured {
+            measured.update(link, &rates, bits / lent.interval.as_secs_f64())
+        } else {
+            mpfec_core::relay_share(link, &rates)
+        };
         for pair in &self.pairs {
             let server = self.network.host_mut(pair.server).subject_mut();
             server.and_then(|server| {
@@ -211,6 +223,17 @@ impl World {
         }
         let next = now + lent.interval;
         self.schedule(next, Step::Announce { lent: index });
+    }
+
+    /// Bytes that have come over a path, headers included.
+    fn received_on(&self, path: usize) -> u64 {
+        let servers = self.pairs.iter().map(|pair| pair.server(&self.network));
+        let stats = servers.filter_map(|server| Some(server.connection()?.stats()));
+        let paths = stats.flat_map(|stats| stats.paths);
+        paths
+            .filter(|known| path_of(known.tuple.remote) == Some(path))
+            .map(|path| path.received_bytes + IP_AND_UDP * path.received_packets)
+            .sum()
     }
 }
 
@@ -545,5 +568,8 @@ fn change(
         network.schedule(at, Action::Link(backward, change));
     }
 }
+
+/// Bytes of headers of each packet besides its payload.
+const IP_AND_UDP: u64 = 28;
 
 const PORT: u16 = 47_800;
