@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpfec_core::{
-    ClientConfig, ClientTls, MeasuredShare, PathStats, Profile, ServerConfig, ServerTls, TransportConfig,
+    ClientConfig, ClientTls, MeasuredShare, PathStats, Profile, ServerConfig, ServerTls,
+    TransportConfig,
 };
 
 use super::peer::Peer;
