@@ -1,6 +1,6 @@
 //! One direction of an emulated path: datagrams in, datagrams out later, or never.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -25,10 +25,10 @@ pub struct Link<T> {
     transmitter: Option<Transmission<T>>,
     /// Fraction of a nanosecond owed to the next packet, in bits per `rate`.
     carry: u128,
-    in_flight: BTreeMap<(Instant, u64), Packet<T>>,
+    /// In the order of arrival; at the same time, in that of departure.
+    in_flight: VecDeque<(Instant, Packet<T>)>,
     in_flight_bytes: u64,
     last_arrival: Option<Instant>,
-    next_sequence: u64,
     losses: Losses,
     jitter: Rng,
     faults: FaultDraws,
@@ -77,10 +77,9 @@ impl<T: Clone> Link<T> {
             queue: DropTail::new(config.queue),
             transmitter: None,
             carry: 0,
-            in_flight: BTreeMap::new(),
+            in_flight: VecDeque::new(),
             in_flight_bytes: 0,
             last_arrival: None,
-            next_sequence: 0,
             losses: Losses::new(&mut rng),
             jitter: rng.fork(),
             faults: FaultDraws::new(&mut rng),
@@ -107,12 +106,10 @@ impl<T: Clone> Link<T> {
     /// The next datagram that has arrived by `now`, in order of arrival.
     pub fn poll_delivery(&mut self, now: Instant) -> Option<Delivered<T>> {
         self.advance(now);
-        let first = self.in_flight.first_entry()?;
-        let (at, _) = *first.key();
-        if at > now {
+        if self.in_flight.front()?.0 > now {
             return None;
         }
-        let Packet { payload, tag } = first.remove();
+        let (at, Packet { payload, tag }) = self.in_flight.pop_front()?;
         self.in_flight_bytes -= payload.len() as u64;
         self.counters.delivered += 1;
         self.counters.delivered_bytes += payload.len() as u64;
@@ -123,7 +120,7 @@ impl<T: Clone> Link<T> {
     /// then, if what was to arrive got lost. `None` until something is submitted.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let arrival = self.in_flight.first_key_value().map(|(&(at, _), _)| at);
+        let arrival = self.in_flight.front().map(|(at, _)| *at);
         let departure = self
             .transmitter
             .as_ref()
@@ -216,7 +213,7 @@ impl<T: Clone> Link<T> {
     }
 
     /// Lets time pass: every transmission that has ended by `now` is on the wire.
-    fn advance(&mut self, now: Instant) {
+    pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(sending) = self.transmitter.take_if(|sending| sending.ends_at <= now) {
             self.launch(sending.ends_at, sending.packet);
             if let Some((size, packet)) = self.queue.pop() {
@@ -298,9 +295,14 @@ impl<T: Clone> Link<T> {
 
     fn arrive(&mut self, at: Instant, packet: Packet<T>) {
         self.in_flight_bytes += packet.payload.len() as u64;
-        // The sequence breaks ties in the order of departure.
-        self.in_flight.insert((at, self.next_sequence), packet);
-        self.next_sequence += 1;
+        // Almost always the end: only what is reordered goes before others.
+        let is_last = self.in_flight.back().is_none_or(|(last, _)| *last <= at);
+        if is_last {
+            self.in_flight.push_back((at, packet));
+        } else {
+            let place = self.in_flight.partition_point(|(other, _)| *other <= at);
+            self.in_flight.insert(place, (at, packet));
+        }
     }
 
     fn size_on_link(&self, packet: &Packet<T>) -> u64 {

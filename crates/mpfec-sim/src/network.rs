@@ -73,10 +73,15 @@ pub enum Action {
     },
 }
 
+/// A host or a link, and when it has something to do.
 #[derive(Debug)]
 struct Named<V> {
     name: String,
     value: V,
+    /// Of a host, unless it is `touched`; of a link, always.
+    due: Option<Instant>,
+    /// Whether something happened to a host since it was last asked what it wants.
+    touched: bool,
 }
 
 /// What travels with a payload.
@@ -119,6 +124,8 @@ impl<H: Host> Network<H> {
         self.hosts.push(Named {
             name: name.to_owned(),
             value: host,
+            due: None,
+            touched: true,
         });
         HostId(self.hosts.len() - 1)
     }
@@ -138,6 +145,8 @@ impl<H: Host> Network<H> {
         self.links.push(Named {
             name: name.to_owned(),
             value: link,
+            due: None,
+            touched: false,
         });
         LinkId(self.links.len() - 1)
     }
@@ -160,7 +169,11 @@ impl<H: Host> Network<H> {
     /// Lets `action` happen now.
     pub fn act(&mut self, action: Action) {
         match action {
-            Action::Link(link, change) => self.links[link.0].value.apply(self.now, change),
+            Action::Link(link, change) => {
+                let link = &mut self.links[link.0];
+                link.value.apply(self.now, change);
+                link.due = link.value.poll_timeout();
+            }
             Action::Rebind { inside, outside } => self.addresses.rebind(inside, outside),
         }
     }
@@ -186,7 +199,9 @@ impl<H: Host> Network<H> {
     /// A host, to be given commands; what it then wants to send leaves when time passes
     /// next, at the time of now.
     pub fn host_mut(&mut self, host: HostId) -> &mut H {
-        &mut self.hosts[host.0].value
+        let host = &mut self.hosts[host.0];
+        host.touched = true;
+        &mut host.value
     }
 
     /// A link.
@@ -248,14 +263,8 @@ impl<H: Host> Network<H> {
     /// When something will happen next, not counting what hosts want to send now.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let hosts = self
-            .hosts
-            .iter()
-            .filter_map(|host| host.value.poll_timeout());
-        let links = self
-            .links
-            .iter()
-            .filter_map(|link| link.value.poll_timeout());
+        let hosts = self.hosts.iter().filter_map(Named::host_due);
+        let links = self.links.iter().filter_map(|link| link.due);
         let action = self.actions.first_key_value().map(|(&(at, _), _)| at);
         hosts.chain(links).chain(action).min()
     }
@@ -276,12 +285,14 @@ impl<H: Host> Network<H> {
         loop {
             self.flush();
             if !goes_on(self) {
+                self.advance_links();
                 return true;
             }
             // What it commanded the hosts to do may be due at once.
             self.flush();
             if !self.turn(deadline) {
                 self.now = deadline;
+                self.advance_links();
                 return false;
             }
         }
@@ -307,9 +318,20 @@ impl<H: Host> Network<H> {
         true
     }
 
-    /// Puts what hosts want to send on its way.
+    /// Moves on what is being transmitted, for those who look at a link between two events.
+    fn advance_links(&mut self) {
+        for link in &mut self.links {
+            link.value.advance(self.now);
+        }
+    }
+
+    /// Puts what hosts want to send on its way. A host to which nothing happened wants nothing
+    /// new.
     fn flush(&mut self) {
         for index in 0..self.hosts.len() {
+            if !self.hosts[index].touched {
+                continue;
+            }
             let mut sent = 0;
             while let Some(packet) = self.hosts[index].value.poll_transmit(self.now) {
                 self.send(packet);
@@ -322,6 +344,9 @@ impl<H: Host> Network<H> {
                     self.seed
                 );
             }
+            let host = &mut self.hosts[index];
+            host.touched = false;
+            host.due = host.value.poll_timeout();
         }
     }
 
@@ -357,12 +382,15 @@ impl<H: Host> Network<H> {
             return;
         };
         transit.hop += 1;
+        let link = &mut self.links[link.0];
         // What the link drops, it counts.
-        let _ = self.links[link.0].value.submit(self.now, payload, transit);
+        let _ = link.value.submit(self.now, payload, transit);
+        link.due = link.value.poll_timeout();
     }
 
     fn arrive(&mut self, transit: Transit, payload: bytes::Bytes) {
         let Transit { from, to, ecn, .. } = transit;
+        let now = self.now;
         let receiver = self
             .addresses
             .inside_of(to)
@@ -385,7 +413,7 @@ impl<H: Host> Network<H> {
             }
             self.recorded.push_back(packet.clone());
         }
-        self.hosts[host.0].value.handle_datagram(self.now, packet);
+        self.host_mut(host).handle_datagram(now, packet);
     }
 
     fn fire_actions(&mut self) -> bool {
@@ -405,17 +433,25 @@ impl<H: Host> Network<H> {
     fn deliver(&mut self) -> bool {
         let mut has_delivered = false;
         for index in 0..self.links.len() {
+            if self.links[index].due.is_none_or(|due| due > self.now) {
+                continue;
+            }
             while let Some(delivered) = self.links[index].value.poll_delivery(self.now) {
                 self.forward(delivered.tag, delivered.payload);
                 has_delivered = true;
             }
+            let link = &mut self.links[index];
+            link.due = link.value.poll_timeout();
         }
         has_delivered
     }
 
     fn fire_timers(&mut self) {
         for host in &mut self.hosts {
-            if host.value.poll_timeout().is_some_and(|at| at <= self.now) {
+            // One that has just got something says anew when it is due, once it has sent what
+            // it wants: that may be now.
+            if !host.touched && host.due.is_some_and(|at| at <= self.now) {
+                host.touched = true;
                 host.value.handle_timeout(self.now);
             }
         }
@@ -434,6 +470,16 @@ impl<H: Host> Network<H> {
             self.elapsed(),
             self.seed
         );
+    }
+}
+
+impl<H: Host> Named<H> {
+    fn host_due(&self) -> Option<Instant> {
+        if self.touched {
+            self.value.poll_timeout()
+        } else {
+            self.due
+        }
     }
 }
 

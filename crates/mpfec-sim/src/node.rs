@@ -194,7 +194,11 @@ impl<A: Application> Host for Node<A> {
         let datagram = Datagram {
             tuple,
             ecn,
-            data: BytesMut::from(&packet.payload[..]),
+            // Nobody else has it, unless the network keeps a copy.
+            data: packet
+                .payload
+                .try_into_mut()
+                .unwrap_or_else(|shared| BytesMut::from(&shared[..])),
         };
         self.buffer.clear();
         match self
@@ -218,25 +222,22 @@ impl<A: Application> Host for Node<A> {
 
     fn handle_timeout(&mut self, now: Instant) {
         for connection in self.connections.values_mut() {
-            if connection.poll_timeout().is_some_and(|at| at <= now) {
-                connection.handle_timeout(now);
-            }
+            // Where nothing is due, nothing happens.
+            connection.handle_timeout(now);
         }
         self.settle(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if self.outgoing.is_empty() {
-            let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
-            for handle in handles {
-                self.buffer.clear();
-                let connection = self.connections.get_mut(&handle)?;
-                if let Some(transmit) =
-                    connection.poll_transmit(now, MAX_SEGMENTS, &mut self.buffer)
-                {
-                    self.queue(&transmit);
-                    break;
-                }
+            self.buffer.clear();
+            let buffer = &mut self.buffer;
+            let transmit = self
+                .connections
+                .values_mut()
+                .find_map(|connection| connection.poll_transmit(now, MAX_SEGMENTS, buffer));
+            if let Some(transmit) = transmit {
+                self.queue(&transmit);
             }
             self.settle(now);
         }

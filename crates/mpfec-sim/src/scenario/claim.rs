@@ -446,3 +446,6 @@ impl fmt::Display for Outcome {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -497,35 +497,4 @@ const MOST_CHARTS: usize = 64;
 const MOST_CLAIMS: usize = 64;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_variant(variant: &str) -> Result<Scenario, ScenarioError> {
-        let text = format!(
-            "name = \"a\"\n[[path]]\nname = \"A\"\nboth = {{ rate_mbps = 10 }}\n[[variant]]\n{variant}"
-        );
-        Scenario::from_toml(&text, "a.toml")
-    }
-
-    #[test]
-    fn a_variant_changes_the_redundancy_of_its_profile() {
-        let scenario = with_variant("profile = \"fmtcp\"\nredundancy = \"fixed:percent=9\"")
-            .expect("a redundancy");
-        assert_eq!(
-            scenario.variants[0].profile.redundancy.to_string(),
-            "fixed:percent=9"
-        );
-    }
-
-    #[test]
-    fn parts_that_do_not_work_together_are_refused_with_the_reason() {
-        let error = with_variant("profile = \"mptcp\"\nredundancy = \"fixed:percent=9\"")
-            .expect_err("repair symbols without a code");
-        let message = error.to_string();
-        assert!(
-            message.starts_with("a.toml, line 5: variant 1: impossible profile")
-                && message.contains("uncoded"),
-            "{message}"
-        );
-    }
-}
+mod tests;

@@ -44,6 +44,7 @@
 //! kind = "newreno"
 //! name = "tcp"                      # needed; its goodput is traffic.tcp.goodput_mbps
 //! path = "A"                        # over all links of this path; or via = ["core"]
+//! rate_mbps = 2                     # what its application has to send; as much as it can if absent
 //!
 //! [[variant]]                       # needed; what is compared, 1 to 32: a curve each
 //! name = "fmtcp"                    # the profile's name if absent
@@ -111,7 +112,8 @@
 //! | `video` | `rate_mbps`, `deadline_ms`: needed; `fps` (25) | frames at a constant rate; complete if read within the deadline |
 //! | `web` | `objects`, `object_bytes` or `page_bytes`: needed; `pages`, `parallel` (100), `pause_s` (0) | the server asks for the first object of a page, then for all others, each on its own stream |
 //!
-//! A run ends after `duration_s`, or when the application has been served completely.
+//! A run ends after `duration_s`, or when the application has been served completely. One with
+//! an end (`bytes`, `blocks`, `pages`) is measured from its start and has no `warmup_s`.
 //!
 //! # Traffic
 //!

@@ -15,6 +15,7 @@ mod path_dies;
 mod paths;
 mod profiles;
 mod redundancy;
+mod scenario;
 mod small_windows;
 mod streams;
 

@@ -88,6 +88,13 @@ impl ScenarioTable {
             let problem = format!("a time series has at most {MOST_SAMPLES} steps of sample_s");
             return Err(Trouble::at(["sample_s"], ScenarioProblem::Other(problem)));
         }
+        if plan.application.has_end() && !plan.warmup.is_zero() {
+            let problem = "an application with an end is measured from its start: no warmup_s";
+            return Err(Trouble::at(
+                ["warmup_s"],
+                ScenarioProblem::Other(problem.to_owned()),
+            ));
+        }
         count("changes", self.changes.len(), 0, MOST_CHANGES)?;
         for (index, change) in self.changes.iter().enumerate() {
             let place = format!("change {}", index + 1);

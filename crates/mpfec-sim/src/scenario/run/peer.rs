@@ -63,10 +63,10 @@ impl Peer {
         }
     }
 
-    /// Writes nothing more.
-    pub(super) fn halt(&mut self) {
+    /// Sends nothing more, not even what is written already.
+    pub(super) fn halt(&mut self, connection: &mut Connection) {
         if let Role::Writer(writer) = &mut self.role {
-            writer.halt();
+            writer.halt(connection);
         }
     }
 
@@ -162,9 +162,9 @@ impl crate::Application for Peer {
     }
 }
 
-/// What is written: nobody looks at it.
-static CONTENT: [u8; 16 << 10] = {
-    let mut bytes = [0; 16 << 10];
+/// What is written, as much at a time as most blocks hold: nobody looks at it.
+static CONTENT: [u8; 96 << 10] = {
+    let mut bytes = [0; 96 << 10];
     let mut index = 0;
     while index < bytes.len() {
         bytes[index] = (index ^ (index >> 8)) as u8;

@@ -189,7 +189,9 @@ impl World {
                 let now = self.network.now();
                 for pair in &self.flows[flow].pairs {
                     let client = self.network.host_mut(pair.client).subject_mut();
-                    client.and_then(|client| client.with(now, |peer, _| peer.halt()));
+                    client.and_then(|client| {
+                        client.with(now, |peer, connection| peer.halt(connection))
+                    });
                 }
             }
             Step::Announce { lent } => self.announce(lent),

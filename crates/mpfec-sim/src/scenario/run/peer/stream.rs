@@ -45,10 +45,14 @@ impl Writer {
         }
     }
 
-    /// What is written ends here.
-    pub(super) fn halt(&mut self) {
+    /// What is sent ends here.
+    pub(super) fn halt(&mut self, connection: &mut Connection) {
         self.total = Some(self.written);
         self.interval = None;
+        self.is_finished = true;
+        if let Some(stream) = self.stream {
+            connection.reset(stream, 0);
+        }
     }
 
     pub(super) fn began(&self) -> &[Instant] {
