@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mpfec_sched::{BlockView, PathId, PathView, SchedulerKind, SymbolKind, View};
+use mpfec_sched::{BlockView, LossEstimate, PathId, PathView, SchedulerKind, SymbolKind, View};
 
 /// A sender in mid-transfer whose blocks move as it sends and gets feedback.
 struct Sender {
@@ -46,6 +46,11 @@ impl Sender {
             since_oldest: Duration::from_millis(rtt / 2),
             suspected: false,
             backup: false,
+            bandwidth: (mbit * 125_000.0) as u64,
+            loss_estimate: LossEstimate {
+                rate: loss,
+                deviation: 0.0,
+            },
         };
         let mut sender = Self {
             now,
@@ -87,6 +92,7 @@ impl Sender {
             paths: &self.paths,
             blocks: &self.blocks,
             has_repair: true,
+            may_protect: true,
             version: self.version,
             writer_blocked: self.writer_blocked,
             window_closed: false,
