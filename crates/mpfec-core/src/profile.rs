@@ -331,6 +331,38 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_profiles_says_what_they_are_made_of() {
+        let documented = include_str!("../../../docs/profiles.md");
+        let rows = documented.lines().filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let name = cells.get(1)?.strip_prefix('`')?.strip_suffix('`')?;
+            (cells.len() == 8).then(|| (name.to_owned(), cells[2..6].join(" ")))
+        });
+        let parts = Profile::ALL.iter().map(|(name, profile)| {
+            let redundancy = profile.redundancy.to_string();
+            // Parameters that are those of the bare name go without saying.
+            let is_plain = profile.redundancy.name().parse() == Ok(profile.redundancy);
+            let redundancy = match profile.redundancy {
+                RedundancyKind::Fixed { .. } | RedundancyKind::DeltaHat { .. } => redundancy,
+                _ if is_plain => profile.redundancy.name().to_owned(),
+                _ => redundancy,
+            };
+            let congestion = profile.congestion.to_string();
+            let congestion = congestion.split(':').next().unwrap_or_default();
+            let parts = [
+                &profile.codec.to_string(),
+                &profile.scheduler.to_string(),
+                congestion,
+                &redundancy,
+            ]
+            .join(" ");
+            ((*name).to_owned(), parts)
+        });
+        let (rows, parts): (Vec<_>, Vec<_>) = (rows.collect(), parts.collect());
+        assert_eq!(rows, parts);
+    }
+
+    #[test]
     fn a_profile_without_a_name_shows_its_parts() {
         let profile = Profile {
             redundancy: "fixed:percent=10".parse().unwrap(),
