@@ -61,6 +61,11 @@ fn groups_of_pnc_grow_with_the_difference_of_round_trips() {
     // 1 Mbit/s are 87.5 packets/s; half of 160 ms lets 7.0 of them pass.
     assert_eq!(group_size(&pair(199)), 7);
     assert_eq!(group_size(&pair(2000)), 20);
+    let unknown = pair(2000).map(|path| PathView {
+        bandwidth: 0,
+        ..path
+    });
+    assert_eq!(group_size(&unknown), 10);
     let mut gone = pair(2000);
     gone[1].suspected = true;
     assert_eq!(

@@ -60,7 +60,9 @@ impl Connection {
             return;
         };
         let paths = self.path_views.as_slice();
-        self.streams.set_group_size(groups.size(paths));
+        // Always enough for a round trip of all paths.
+        let windows = paths.iter().map(|path| path.cwnd).sum();
+        self.streams.set_groups(groups.size(paths), windows);
         if groups.is_mixed {
             self.streams.set_coded_slots(coded_slots(paths));
         }

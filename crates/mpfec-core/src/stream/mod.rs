@@ -108,6 +108,7 @@ impl Streams {
                     .clamp(1, MAX_SOURCE_SYMBOLS),
                 peer_max_symbols: 1,
                 buffer: config.send_buffer,
+                lead: u64::MAX,
                 live_blocks: 0,
                 max_blocks: 1,
             },
@@ -163,10 +164,17 @@ impl Streams {
         }
     }
 
-    /// Source symbols of blocks that begin from now on at most, of a code with small groups.
-    pub(crate) fn set_group_size(&mut self, symbols: u32) {
-        if let Some(most) = self.sending.codec.max_group() {
-            self.sending.group = Some(symbols.clamp(1, most));
+    /// Source symbols of blocks that begin from now on at most, of a code with small groups, and
+    /// bytes that writers may be ahead of what leaves: blocks begin when they are written.
+    pub(crate) fn set_groups(&mut self, symbols: u32, lead: u64) {
+        let Some(most) = self.sending.codec.max_group() else {
+            return;
+        };
+        self.sending.group = Some(symbols.clamp(1, most));
+        let size = self.sending.symbol_size.bytes() as u64;
+        self.sending.lead = (lead / size).max(2 * u64::from(most));
+        if !self.sending.is_ahead() {
+            self.wake_writers();
         }
     }
 

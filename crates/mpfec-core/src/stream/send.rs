@@ -29,6 +29,9 @@ pub(super) struct Shared {
     pub(super) peer_max_symbols: u32,
     /// Bytes that blocks may hold.
     pub(super) buffer: u64,
+    /// With so many symbols that never left no block begins: of codes whose blocks are to follow
+    /// what is known of the paths.
+    pub(super) lead: u64,
     /// Numbers of blocks from the first that the peer may lack on, over all streams, and how
     /// many there may be.
     pub(super) live_blocks: usize,
@@ -84,7 +87,10 @@ impl Shared {
             Some(Obstacle::StreamWindow)
         } else if self.credit.left() == 0 {
             Some(Obstacle::ConnectionWindow)
-        } else if self.queue.buffered() >= self.buffer || self.live_blocks >= self.max_blocks {
+        } else if self.queue.buffered() >= self.buffer
+            || self.is_ahead()
+            || self.live_blocks >= self.max_blocks
+        {
             Some(Obstacle::Buffer)
         } else {
             None
@@ -96,6 +102,11 @@ impl Shared {
     fn max_symbols_of(&self, size: SymbolSize) -> u32 {
         let least = self.peer_max_symbols as usize * SMALLEST_SYMBOL / size.bytes();
         self.max_symbols.min(least as u32).max(1)
+    }
+
+    /// Whether enough waits to leave.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.queue.unsent() >= self.lead
     }
 
     fn room(&self, credit: &SendCredit) -> u64 {
@@ -164,7 +175,7 @@ impl SendStream {
         if self.is_open {
             return self.blocks.back().copied().flatten();
         }
-        if shared.live_blocks >= shared.max_blocks {
+        if shared.live_blocks >= shared.max_blocks || shared.is_ahead() {
             return None;
         }
         let origin = Origin {

@@ -43,6 +43,10 @@ impl PathEstimates {
     /// **Reading.** The paper counts packets of the group itself that are unacknowledged when it
     /// is decoded, which takes those on their way on a slow path for lost. Here a packet counts
     /// when its fate becomes known.
+    ///
+    /// Groups without loss being joined, rare losses are overestimated: of samples of few packets
+    /// all have a loss, and all have the same weight. That is so in the paper; its systems owe
+    /// to it that bursts are covered.
     pub fn on_group(&mut self) {
         let sent = self.acked.saturating_add(self.lost);
         self.loss.on_group(sent, self.acked);

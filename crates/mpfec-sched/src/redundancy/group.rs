@@ -5,10 +5,14 @@ use super::RedundancyPolicy;
 use crate::view::{BlockView, PathView};
 
 /// Packets of a group: as many as let all paths finish it at once (`N`, PNC Eq. 9), from 2 to
-/// 20. With equal round-trip times the formula gives 0.
+/// 20. With equal round-trip times the formula gives 0. While nothing is known of any path, they
+/// are 10, which is what the paper has seen most.
 #[must_use]
 pub fn group_size(paths: &[PathView]) -> u32 {
     let usable = || paths.iter().filter(|path| !path.suspected);
+    if usable().all(|path| path.bandwidth == 0) {
+        return FIRST_GROUP;
+    }
     let slowest = usable().map(|path| path.srtt).max().unwrap_or_default();
     let packets: f64 = usable()
         .map(|path| {
@@ -60,6 +64,8 @@ impl RedundancyPolicy for GroupRedundancy {
     }
 }
 
+/// Packets of a group before paths are measured.
+const FIRST_GROUP: u32 = 10;
 /// Packets of a group at least: of one, nothing is coded.
 const LEAST_GROUP: u32 = 2;
 /// Packets of a group at most, as many as the paper's matrix has rows.
