@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use mpfec_sim::report::chart::{Axis, COLOURS, Chart, Curve, Marks, Point};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,55 +30,56 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("GB/s of source data, {best}:\n");
     println!("{}", speeds(&results, best));
 
-    let mut lines = Vec::new();
+    let mut curves = Vec::new();
     for (colour, what, loss) in [
-        ("#1b6ca8", "encode", 5),
-        ("#59a5d8", "encode", 20),
-        ("#c0392b", "decode", 5),
-        ("#e59866", "decode", 20),
+        (0, "encode", 5),
+        (5, "encode", 20),
+        (1, "decode", 5),
+        (4, "decode", 20),
     ] {
-        let kernels = [(best, false)].into_iter().chain(avx2.map(|it| (it, true)));
-        for (kernel, is_dashed) in kernels {
-            let ratio = |k| Some((f64::from(k), results.ratio(kernel, what, k, loss)?));
-            lines.push(Line {
-                name: format!("{what} {loss} %, {kernel}"),
-                colour,
-                is_dashed,
-                points: KS.into_iter().filter_map(ratio).collect(),
+        let kernels = [(best, 0)].into_iter().chain(avx2.map(|it| (it, COLOURS)));
+        for (kernel, dashes) in kernels {
+            let points = KS.into_iter().filter_map(|k| {
+                let ratio = results.ratio(kernel, what, k, loss)?;
+                Some(Point::new(f64::from(k), ratio))
             });
+            let name = format!("{what} {loss} %, {kernel}");
+            curves.push(Curve::new(name, points).with_style(colour + dashes));
         }
     }
-    let ratios = Chart {
-        title: "Speed of RaptorQ, times that of the raptorq crate",
-        x: "K, T = 1280",
-        ticks: &[10, 27, 64, 128, 256, 512, 1000, 4000, 10_000],
-        lines,
-    };
-    fs::write("docs/codec-ratio.svg", ratios.to_svg())?;
+    let title = "Speed of RaptorQ, times that of the raptorq crate";
+    fs::write("docs/codec-ratio.svg", svg(title, "K, T = 1280", curves))?;
 
-    let mut lines = Vec::new();
-    for (colour, k) in [("#1b6ca8", 64), ("#c0392b", 256), ("#2e8b57", 1000)] {
-        for (way, is_dashed) in [("dense", false), ("replay", true)] {
-            let micros = |count| {
+    let mut curves = Vec::new();
+    for (colour, k) in [(0, 64), (1, 256), (2, 1000)] {
+        for (way, dashes) in [("dense", 0), ("replay", COLOURS)] {
+            let points = COUNTS.into_iter().filter_map(|count| {
                 let nanos = results.nanos(best, "crossover", k, way, count)?;
-                Some((f64::from(count), nanos / 1e3))
-            };
-            lines.push(Line {
-                name: format!("K = {k}, {way}"),
-                colour,
-                is_dashed,
-                points: COUNTS.into_iter().filter_map(micros).collect(),
+                Some(Point::new(f64::from(count), nanos / 1e3))
             });
+            let name = format!("K = {k}, {way}");
+            curves.push(Curve::new(name, points).with_style(colour + dashes));
         }
     }
-    let crossover = Chart {
-        title: "Time to encode a block, in microseconds",
-        x: "repair symbols made, T = 1280",
-        ticks: &[1, 4, 8, 16, 32, 64, 128],
-        lines,
-    };
-    fs::write("docs/codec-crossover.svg", crossover.to_svg())?;
+    let title = "Time to encode a block, in microseconds";
+    fs::write(
+        "docs/codec-crossover.svg",
+        svg(title, "repair symbols made, T = 1280", curves),
+    )?;
     Ok(())
+}
+
+/// Curves over logarithmic axes.
+fn svg(title: &str, x: &str, curves: Vec<Curve>) -> String {
+    let chart = Chart {
+        title: title.to_owned(),
+        x: Axis::log(x),
+        y: Axis::log(""),
+        categories: Vec::new(),
+        marks: Marks::Points,
+        curves,
+    };
+    chart.to_svg()
 }
 
 /// Ours to the crate's, by K and loss.
@@ -203,93 +205,6 @@ impl Results {
     }
 }
 
-/// Lines over logarithmic axes.
-struct Chart {
-    title: &'static str,
-    x: &'static str,
-    ticks: &'static [u32],
-    lines: Vec<Line>,
-}
-
-struct Line {
-    name: String,
-    colour: &'static str,
-    is_dashed: bool,
-    points: Vec<(f64, f64)>,
-}
-
-impl Chart {
-    fn to_svg(&self) -> String {
-        let points = || self.lines.iter().flat_map(|line| &line.points);
-        let lowest = points().fold(f64::MAX, |low, point| low.min(point.1));
-        let highest = points().fold(f64::MIN, |high, point| high.max(point.1));
-        let first = f64::from(self.ticks[0]);
-        let last = f64::from(self.ticks[self.ticks.len() - 1]);
-        let x = |value: f64| LEFT + (value / first).ln() / (last / first).ln() * WIDTH;
-        let y =
-            |value: f64| TOP + HEIGHT - (value / lowest).ln() / (highest / lowest).ln() * HEIGHT;
-
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 460\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n\
-             <rect width=\"800\" height=\"460\" fill=\"white\"/>\n\
-             <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
-            self.title
-        );
-        for &tick in self.ticks {
-            let at = x(f64::from(tick));
-            let bottom = TOP + HEIGHT;
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{at:.1} {TOP}V{bottom}\" stroke=\"#ddd\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}</text>",
-                bottom + 18.0
-            );
-        }
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            LEFT + WIDTH / 2.0,
-            TOP + HEIGHT + 38.0,
-            self.x
-        );
-        let decades = (-2..6).map(|power| 10_f64.powi(power));
-        let values = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * decade));
-        for value in values.filter(|value| (lowest..=highest).contains(value)) {
-            let (at, right) = (y(value), LEFT + WIDTH);
-            let colour = if value == 1.0 { "#888" } else { "#ddd" };
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"{colour}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
-                LEFT - 6.0,
-                at + 4.0
-            );
-        }
-        for (nth, line) in (0_u8..).zip(&self.lines) {
-            let dash = if line.is_dashed { "5 3" } else { "none" };
-            let style = format!(
-                "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"",
-                line.colour
-            );
-            let points = line.points.iter();
-            let points = points.map(|point| format!("{:.1},{:.1}", x(point.0), y(point.1)));
-            let points = points.collect::<Vec<_>>().join(" ");
-            let _ = writeln!(svg, "<polyline points=\"{points}\" {style}/>");
-            let (start, at) = (LEFT + WIDTH + 14.0, TOP + 10.0 + f64::from(nth) * 20.0);
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{start} {at}h24\" {style}/><text x=\"{}\" y=\"{}\">{}</text>",
-                start + 30.0,
-                at + 4.0,
-                line.name
-            );
-        }
-        svg.push_str("</svg>\n");
-        svg
-    }
-}
-
 const KS: [u32; 9] = [10, 27, 64, 128, 256, 512, 1000, 4000, 10_000];
 const COUNTS: [u32; 10] = [1, 4, 8, 16, 24, 32, 48, 64, 96, 128];
 const CODECS: [&str; 5] = [
@@ -301,8 +216,3 @@ const CODECS: [&str; 5] = [
 ];
 /// Bytes of a symbol.
 const T: f64 = 1280.0;
-/// Where a chart's lines are.
-const LEFT: f64 = 50.0;
-const TOP: f64 = 40.0;
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 360.0;

@@ -207,6 +207,41 @@ fn a_file_that_is_no_scenario_is_told_where_and_what_is_allowed() {
 }
 
 #[test]
+fn a_run_that_gives_nothing_is_told_with_its_seed_and_the_others_count() {
+    let (dir, _) = scene();
+    let file = dir.path().join("dead.toml");
+    let dead = "set = { \"path.B.forward.loss_percent\" = 100, \"path.A.forward.loss_percent\" = 100, \"duration_s\" = 100 }";
+    let lossy = "set = { \"path.B.forward.loss_percent\" = 5 }";
+    fs::write(&file, TINY.replace(lossy, dead)).unwrap();
+    let out = dir.path().join("report");
+    let ended = run(
+        &file,
+        &["--json", "--seed", "4", "--out", out.to_str().unwrap()],
+    );
+    ended.failed(1, &["6 of 12 runs", "case lossy, variant auto, seed 4"]);
+    assert!(
+        ended.last()["hint"]
+            .as_str()
+            .unwrap()
+            .contains("--seed 4 --runs 1"),
+        "{ended:#?}"
+    );
+    let lines = ended.lines();
+    let failures: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["type"] == "failure")
+        .collect();
+    let seeds: Vec<u64> = failures
+        .iter()
+        .map(|line| line["seed"].as_u64().unwrap())
+        .collect();
+    assert_eq!(seeds, [4, 5, 6, 4, 5, 6]);
+    let mut runs = lines.iter().filter(|line| line["type"] == "run");
+    assert!(runs.any(|run| run["case"] == "clean" && run["metrics"]["goodput_mbps"]["n"] == 3));
+    assert!(files(&out)["report.html"].contains("6 runs gave nothing"));
+}
+
+#[test]
 fn it_can_be_stopped() {
     let (dir, _) = scene();
     let file = dir.path().join("long.toml");

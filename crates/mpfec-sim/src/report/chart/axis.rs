@@ -11,8 +11,10 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Over all of `values`, up to a round number at each end. Zero is on it if `has_zero`.
-    pub(super) fn over(values: impl Iterator<Item = f64>, is_log: bool, has_zero: bool) -> Self {
+    /// Over all of `values`, up to a round number at each end of a linear axis. What was measured
+    /// (`is_measured`), other than what was chosen, is shown with zero if that is possible, and
+    /// with ticks at round numbers.
+    pub(super) fn over(values: impl Iterator<Item = f64>, is_log: bool, is_measured: bool) -> Self {
         let values: Vec<f64> = values
             .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
             .collect();
@@ -22,9 +24,10 @@ impl Scale {
             return Self::linear(0.0, 1.0);
         }
         if is_log {
-            return Self::log(least, most, &values);
+            let most_ticks = if is_measured { 0 } else { FEW };
+            return Self::log(least, most, &values, most_ticks);
         }
-        match has_zero {
+        match is_measured {
             true => Self::linear(least.min(0.0), most.max(0.0)),
             false => Self::linear(least, most),
         }
@@ -52,10 +55,11 @@ impl Scale {
         }
     }
 
-    /// Ticks are at the values themselves as long as these are few: sizes of buffers are
-    /// powers of two, of which a decade has none.
-    fn log(least: f64, most: f64, values: &[f64]) -> Self {
-        let (first, last) = if most > least {
+    /// Ticks are at the values themselves if these are not more than `few`: sizes of buffers are
+    /// powers of two, of which a decade has none. Otherwise the axis is from one round number to
+    /// another.
+    fn log(least: f64, most: f64, values: &[f64], few: usize) -> Self {
+        let (mut first, mut last) = if most > least {
             (least, most)
         } else {
             (least / 2.0, most * 2.0)
@@ -63,7 +67,7 @@ impl Scale {
         let mut ticks = values.to_vec();
         ticks.sort_by(f64::total_cmp);
         ticks.dedup();
-        if ticks.len() > FEW {
+        if ticks.len() > few {
             let decades = last.log10() - first.log10();
             let steps: &[f64] = if decades > 4.0 {
                 &[1.0]
@@ -71,10 +75,16 @@ impl Scale {
                 &[1.0, 2.0, 5.0]
             };
             let (from, to) = (first.log10().floor() as i32, last.log10().ceil() as i32);
-            ticks = (from..=to)
+            let round: Vec<f64> = (from..=to)
                 .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)))
-                .filter(|tick| (first..=last).contains(tick))
+                .filter(|tick| tick.is_normal())
                 .collect();
+            let below = round.iter().rev().find(|tick| **tick <= first);
+            let above = round.iter().find(|tick| **tick >= last);
+            first = below.map_or(first, |below| first.min(*below));
+            last = above.map_or(last, |above| last.max(*above));
+            ticks = round;
+            ticks.retain(|tick| (first..=last).contains(tick));
         }
         Self {
             first,
@@ -209,11 +219,18 @@ mod tests {
     }
 
     #[test]
+    fn a_logarithmic_axis_of_measurements_is_between_round_numbers() {
+        let scale = Scale::over([1.9, 7.3].into_iter(), true, true);
+        assert_eq!(scale.labels(), ["1", "2", "5", "10"]);
+        assert_eq!((scale.at(1.0), scale.at(10.0)), (0.0, 1.0));
+    }
+
+    #[test]
     fn extreme_values_make_few_ticks() {
         for most in [1e-300, 1e-9, 1e15, 1e300, f64::MAX / 4.0] {
             for is_log in [false, true] {
                 let scale = Scale::over([most / 3.0, most].into_iter(), is_log, true);
-                assert!((1..=16).contains(&scale.ticks.len()), "{most}: {scale:?}");
+                assert!(scale.ticks.len() <= 16, "{most}: {scale:?}");
                 assert!(scale.labels().iter().all(|label| label.len() < 330));
             }
         }

@@ -94,7 +94,7 @@ impl Frame {
         let is_positive = points().all(|point| point.y >= 0.0);
         let ends = ends.map(|end| if is_positive { end.max(0.0) } else { end });
         let y = if chart.y.is_log {
-            Scale::over(points().map(|point| point.y), true, false)
+            Scale::over(points().map(|point| point.y), true, true)
         } else {
             Scale::over(ends, false, true)
         };
