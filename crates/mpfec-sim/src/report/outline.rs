@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Report;
-use crate::scenario::{Claim, Outcome, Plotted, ScenarioResult, Variant, Verdict};
+use crate::scenario::{Chart, Check, Claim, Outcome, Plotted, ScenarioResult, Variant, Verdict};
 
 /// A claim and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,14 +159,12 @@ pub(super) fn judged(result: &ScenarioResult) -> Vec<Judged<'_>> {
         .collect()
 }
 
-/// The chart that a claim is beside: the first that draws what it asks for.
+/// The chart that a claim is beside: the first that draws what it asks for, of all the variants
+/// that it is about if there is such a chart.
 pub(super) fn chart_of(result: &ScenarioResult, claim: &Claim) -> Option<usize> {
-    let metrics: Vec<&str> = claim
-        .checks
-        .iter()
-        .flat_map(|check| check.metrics())
-        .collect();
-    let draws = |plotted: &Plotted| match plotted {
+    let checks = &claim.checks;
+    let metrics: Vec<&str> = checks.iter().flat_map(Check::metrics).collect();
+    let draws = |chart: &Chart| match &chart.plotted {
         Plotted::Metric(name) => metrics.contains(&name.as_str()),
         Plotted::Series { name, .. } => metrics.iter().any(|metric| {
             metric
@@ -174,8 +172,14 @@ pub(super) fn chart_of(result: &ScenarioResult, claim: &Claim) -> Option<usize> 
                 .is_some_and(|(series, _)| series == name)
         }),
     };
+    let shows_all = |chart: &Chart| {
+        let mut wanted = checks.iter().flat_map(Check::variants);
+        let shows = |name: &str| chart.variants.iter().any(|shown| shown == name);
+        chart.variants.is_empty() || wanted.all(shows)
+    };
     let charts = &result.scenario.charts;
-    charts.iter().position(|chart| draws(&chart.plotted))
+    let position = |is_it: &dyn Fn(&Chart) -> bool| charts.iter().position(is_it);
+    position(&|chart| draws(chart) && shows_all(chart)).or_else(|| position(&draws))
 }
 
 pub(super) fn failures(result: &ScenarioResult, first_seed: u64) -> Vec<Failure<'_>> {
@@ -202,7 +206,8 @@ pub(super) fn failures(result: &ScenarioResult, first_seed: u64) -> Vec<Failure<
 pub(super) fn described(result: &ScenarioResult, variant: &Variant) -> String {
     let mut words = Vec::new();
     let profile = variant.profile.to_string();
-    if profile != variant.name {
+    // `mptcp` and `mptcp 64` speak for themselves.
+    if variant.name.split_whitespace().next() != Some(profile.as_str()) {
         words.push(profile);
     }
     let index = |other: &Variant| other.name == variant.name;

@@ -113,6 +113,17 @@ fn the_page_shows_each_claim_beside_the_chart_of_its_metric() {
 }
 
 #[test]
+fn a_claim_is_beside_the_chart_that_shows_its_variants() {
+    let mut result = results([[9.0, 8.0], [8.0, 4.0]]);
+    let mut of_one = result.scenario.charts[0].clone();
+    of_one.variants = vec!["fmtcp".to_owned()];
+    result.scenario.charts.insert(0, of_one);
+    let claims = &result.scenario.claims;
+    let beside = claims.iter().map(|claim| outline::chart_of(&result, claim));
+    assert_eq!(beside.collect::<Vec<_>>(), [Some(1), Some(2), None]);
+}
+
+#[test]
 fn the_page_needs_nothing_else_and_is_well_formed() {
     let page = report(vec![results([[9.0, 8.0], [8.0, 4.0]])]).html();
     for foreign in [

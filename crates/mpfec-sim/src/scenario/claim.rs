@@ -172,7 +172,8 @@ impl Check {
     }
 
     /// Names of the variants that it is about.
-    pub(super) fn variants(&self) -> Vec<&str> {
+    #[must_use]
+    pub fn variants(&self) -> Vec<&str> {
         match self {
             Self::Ratio { of, to, .. } => vec![&of.variant, &to.variant],
             Self::Fall { variant, .. } => vec![variant],
