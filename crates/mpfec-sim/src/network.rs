@@ -2,6 +2,7 @@
 
 mod address;
 mod join;
+mod way;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use self::address::Addresses;
 pub use self::join::PathEnds;
+use self::way::{Receiver, Way, Ways};
 use crate::{Change, Host, Link, LinkConfig, Packet, clock};
 
 /// A host of a [`Network`].
@@ -36,6 +38,10 @@ pub struct Network<H> {
     links: Vec<Named<Link<Transit>>>,
     addresses: Addresses,
     routes: BTreeMap<(SocketAddr, SocketAddr), Arc<[LinkId]>>,
+    /// Of each host, by its position.
+    ways: Vec<Ways>,
+    /// How often addresses and routes have changed.
+    generation: u32,
     actions: BTreeMap<(Instant, u64), Action>,
     next_action: u64,
     joined: u8,
@@ -87,11 +93,9 @@ struct Named<V> {
 /// What travels with a payload.
 #[derive(Debug, Clone)]
 struct Transit {
-    from: SocketAddr,
-    to: SocketAddr,
+    way: Arc<Way>,
     ecn: u8,
-    /// Links still to cross, in this order from `hop` on.
-    route: Arc<[LinkId]>,
+    /// How many of the links on the way it has crossed.
     hop: usize,
 }
 
@@ -108,6 +112,8 @@ impl<H: Host> Network<H> {
             links: Vec::new(),
             addresses: Addresses::default(),
             routes: BTreeMap::new(),
+            ways: Vec::new(),
+            generation: 0,
             actions: BTreeMap::new(),
             next_action: 0,
             joined: 0,
@@ -127,6 +133,7 @@ impl<H: Host> Network<H> {
             due: None,
             touched: true,
         });
+        self.ways.push(Ways::default());
         HostId(self.hosts.len() - 1)
     }
 
@@ -135,6 +142,7 @@ impl<H: Host> Network<H> {
     /// # Panics
     /// If a host has that address already.
     pub fn add_address(&mut self, host: HostId, address: SocketAddr) {
+        self.generation += 1;
         let is_new = self.addresses.add(host, address);
         assert!(is_new, "two hosts have the address {address}");
     }
@@ -155,6 +163,7 @@ impl<H: Host> Network<H> {
     /// in this direction only. Addresses are those the hosts use themselves, inside of a
     /// NAT. No links mean a delivery at once.
     pub fn add_route(&mut self, from: SocketAddr, to: SocketAddr, links: &[LinkId]) {
+        self.generation += 1;
         self.routes.insert((from, to), links.into());
     }
 
@@ -174,7 +183,10 @@ impl<H: Host> Network<H> {
                 link.value.apply(self.now, change);
                 link.due = link.value.poll_timeout();
             }
-            Action::Rebind { inside, outside } => self.addresses.rebind(inside, outside),
+            Action::Rebind { inside, outside } => {
+                self.generation += 1;
+                self.addresses.rebind(inside, outside);
+            }
         }
     }
 
@@ -240,11 +252,16 @@ impl<H: Host> Network<H> {
     /// Delivers a datagram that no host has sent: an attacker may write any address as its
     /// source.
     pub fn inject(&mut self, packet: Packet) {
-        let transit = Transit {
+        let way = Way {
             from: packet.from,
             to: packet.to,
-            ecn: packet.ecn,
+            outside: packet.from,
             route: Arc::new([]),
+            receiver: None,
+        };
+        let transit = Transit {
+            way: Arc::new(way),
+            ecn: packet.ecn,
             hop: 0,
         };
         let most_recorded = std::mem::take(&mut self.most_recorded);
@@ -334,7 +351,7 @@ impl<H: Host> Network<H> {
             }
             let mut sent = 0;
             while let Some(packet) = self.hosts[index].value.poll_transmit(self.now) {
-                self.send(packet);
+                self.send(index, packet);
                 sent += 1;
                 assert!(
                     sent < MOST_SENT_AT_ONCE,
@@ -350,34 +367,39 @@ impl<H: Host> Network<H> {
         }
     }
 
-    fn send(&mut self, packet: Packet) {
+    fn send(&mut self, host: usize, packet: Packet) {
         let Packet {
             from,
             to,
             ecn,
             payload,
         } = packet;
-        let route = self
-            .addresses
-            .inside_of(to)
-            .and_then(|inside| self.routes.get(&(from, inside)));
-        let Some(route) = route else {
+        let generation = self.generation;
+        let (addresses, routes) = (&self.addresses, &self.routes);
+        let way = self.ways[host].find((from, to), generation, || {
+            let address = addresses.inside_of(to)?;
+            Some(Way {
+                from,
+                to,
+                outside: addresses.outside_of(from),
+                route: Arc::clone(routes.get(&(from, address))?),
+                receiver: Some(Receiver {
+                    address,
+                    host: addresses.owner(address)?,
+                    generation,
+                }),
+            })
+        });
+        let Some(way) = way else {
             self.counters.unroutable += 1;
             return;
         };
-        let transit = Transit {
-            from: self.addresses.outside_of(from),
-            to,
-            ecn,
-            route: Arc::clone(route),
-            hop: 0,
-        };
-        self.forward(transit, payload);
+        self.forward(Transit { way, ecn, hop: 0 }, payload);
     }
 
     /// Hands a payload to the next link on its way, or to its receiver.
     fn forward(&mut self, mut transit: Transit, payload: bytes::Bytes) {
-        let Some(&link) = transit.route.get(transit.hop) else {
+        let Some(&link) = transit.way.route.get(transit.hop) else {
             self.arrive(transit, payload);
             return;
         };
@@ -389,12 +411,16 @@ impl<H: Host> Network<H> {
     }
 
     fn arrive(&mut self, transit: Transit, payload: bytes::Bytes) {
-        let Transit { from, to, ecn, .. } = transit;
+        let Transit { way, ecn, .. } = transit;
         let now = self.now;
-        let receiver = self
-            .addresses
-            .inside_of(to)
-            .and_then(|inside| Some((inside, self.addresses.owner(inside)?)));
+        let receiver = way
+            .receiver
+            .filter(|receiver| receiver.generation == self.generation)
+            .map(|receiver| (receiver.address, receiver.host))
+            .or_else(|| {
+                let inside = self.addresses.inside_of(way.to)?;
+                Some((inside, self.addresses.owner(inside)?))
+            });
         let Some((to, host)) = receiver else {
             self.counters.unroutable += 1;
             return;
@@ -402,7 +428,7 @@ impl<H: Host> Network<H> {
         self.counters.delivered += 1;
         self.digest = digest(self.digest, self.elapsed(), host, payload.len());
         let packet = Packet {
-            from,
+            from: way.outside,
             to,
             ecn,
             payload,

@@ -70,6 +70,7 @@ impl Connection {
         let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
             return;
         };
+        self.path_views.refresh(&self.paths, now);
         while writer.room() > MIN_SYMBOL_ROOM {
             let Some(assignment) = self.next_assignment(now, index, budget, batch) else {
                 return;

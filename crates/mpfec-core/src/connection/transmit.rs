@@ -68,8 +68,12 @@ impl Connection {
         max_segments: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        self.path_views.refresh(&self.paths, now);
-        self.update_groups();
+        // Only who has data to send wants to know how the paths are.
+        self.path_views.forget();
+        if self.groups.is_some() {
+            self.path_views.refresh(&self.paths, now);
+            self.update_groups();
+        }
         let count = self.paths.len();
         for step in 0..count {
             let index = (self.next_path + step) % count;

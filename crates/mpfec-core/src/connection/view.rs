@@ -13,11 +13,22 @@ use crate::path::{Path, PathSet};
 #[derive(Debug, Default)]
 pub(crate) struct PathViews {
     views: Vec<PathView>,
+    /// Whether the views are those of now.
+    is_fresh: bool,
 }
 
 impl PathViews {
-    /// Rewrites the views; positions are those of the paths in `paths`.
+    /// A new round begins: what was copied before says nothing any more.
+    pub(crate) fn forget(&mut self) {
+        self.is_fresh = false;
+    }
+
+    /// Rewrites the views, unless they are those of this round; positions are those of the
+    /// paths in `paths`.
     pub(crate) fn refresh(&mut self, paths: &PathSet, now: Instant) {
+        if std::mem::replace(&mut self.is_fresh, true) {
+            return;
+        }
         // Acknowledgements come back on the fastest path, so every RTT contains that path's
         // way back; the rest is the path's own way forth.
         let fastest = paths
@@ -38,7 +49,7 @@ impl PathViews {
 
     /// A packet of `bytes` left on the path at `index`.
     pub(crate) fn on_sent(&mut self, index: usize, bytes: u64) {
-        if let Some(view) = self.views.get_mut(index) {
+        if let Some(view) = self.views.get_mut(index).filter(|_| self.is_fresh) {
             view.in_flight += bytes;
             if view.pacing_rate > 0 {
                 view.next_send += Duration::from_secs_f64(bytes as f64 / view.pacing_rate as f64);
