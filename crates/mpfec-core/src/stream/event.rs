@@ -100,6 +100,9 @@ pub struct StreamStats {
     pub sent_coefficient_bytes: u64,
     /// Source symbols that left once more.
     pub resent_symbols: u64,
+    /// Symbols, source or repair, that left because others were lost and nothing on its way
+    /// made up for them: retransmissions, whatever the code.
+    pub late_symbols: u64,
     /// Symbols that arrived.
     pub received_symbols: u64,
     /// Those that told nothing new.

@@ -115,11 +115,12 @@ impl Streams {
     ) -> Option<()> {
         let slot = self.sending.queue.slot_at(index)?;
         let room = writer.room();
-        let (id, was_sent, unsent, sent, furthest, closed) =
+        let (id, was_sent, unsent, sent, furthest, is_late, closed) =
             self.sending.queue.send(slot, |block, view| {
                 let (was_sent, unsent, sent) =
                     (view.first_sent.is_some(), view.unsent, block.sent());
                 let was_closed = view.closed;
+                let is_late = view.unsent == 0 && view.deficit() > 0;
                 write(block, view, writer)?;
                 // Of an open block that waits for data, nothing could be repaired.
                 let is_stuck = !view.closed && view.unsent == 0 && view.deficit() > 0;
@@ -132,6 +133,7 @@ impl Streams {
                     unsent - view.unsent,
                     sent,
                     furthest,
+                    is_late,
                     closed,
                 ))
             })?;
@@ -152,6 +154,7 @@ impl Streams {
         self.stats.furthest_sent_byte = self.stats.furthest_sent_byte.max(furthest);
         self.stats.sent_repair_symbols += u64::from(sent.repairs);
         self.stats.sent_coefficient_bytes += sent.coefficients;
+        self.stats.late_symbols += u64::from(is_late);
         self.stats.resent_symbols += u64::from(unsent == 0 && sent.repairs == 0);
         Some(())
     }

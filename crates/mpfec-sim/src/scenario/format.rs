@@ -146,6 +146,8 @@
 //! | `block_delay_ms.deviation` | standard deviation of the delays |
 //! | `repair_percent` | repair and parity symbols of all symbols sent |
 //! | `retransmitted_percent` | source symbols sent again of all symbols sent |
+//! | `late_percent` | symbols, source or repair, that left because others were lost and nothing on its way made up for them, of all symbols sent |
+//! | `coefficient_percent` | bytes of coefficients of all bytes sent, per UDP payload |
 //! | `redundant_percent` | symbols that told the receiver nothing new of all that arrived |
 //! | `header_overhead_percent` | bytes sent that are no symbols' payload, of all bytes sent, per UDP payload |
 //! | `out_of_order_bytes.mean`, `.max` | what the receiver holds because something before it is missing |

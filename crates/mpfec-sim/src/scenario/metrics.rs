@@ -17,6 +17,8 @@ const METRICS: &[&str] = &[
     "block_delay_ms.deviation",
     "repair_percent",
     "retransmitted_percent",
+    "late_percent",
+    "coefficient_percent",
     "header_overhead_percent",
     "redundant_percent",
     "out_of_order_bytes.mean",

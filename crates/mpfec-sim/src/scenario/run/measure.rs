@@ -32,6 +32,8 @@ struct Totals {
     source_symbols: u64,
     repair_symbols: u64,
     resent_symbols: u64,
+    late_symbols: u64,
+    coefficient_bytes: u64,
     received_symbols: u64,
     redundant_symbols: u64,
     /// Of each flow: bytes received, packets sent and received.
@@ -363,6 +365,8 @@ impl Totals {
                 totals.source_symbols += stats.streams.sent_source_symbols;
                 totals.repair_symbols += stats.streams.sent_repair_symbols;
                 totals.resent_symbols += stats.streams.resent_symbols;
+                totals.late_symbols += stats.streams.late_symbols;
+                totals.coefficient_bytes += stats.streams.sent_coefficient_bytes;
             }
             if let Some(connection) = server.connection() {
                 let stats = connection.stats().streams;
@@ -382,7 +386,7 @@ impl Totals {
     }
 
     /// What became of the packets since `before`, in percent.
-    fn shares_since(&self, before: &Self) -> [(&'static str, f64); 4] {
+    fn shares_since(&self, before: &Self) -> [(&'static str, f64); 6] {
         let source = self.source_symbols - before.source_symbols;
         let repair = self.repair_symbols - before.repair_symbols;
         let resent = self.resent_symbols - before.resent_symbols;
@@ -396,6 +400,17 @@ impl Totals {
         [
             ("repair_percent", percent(repair, sent)),
             ("retransmitted_percent", percent(resent, sent)),
+            (
+                "late_percent",
+                percent(self.late_symbols - before.late_symbols, sent),
+            ),
+            (
+                "coefficient_percent",
+                percent(
+                    self.coefficient_bytes - before.coefficient_bytes,
+                    self.sent_bytes - before.sent_bytes,
+                ),
+            ),
             ("redundant_percent", percent(redundant, received)),
             (
                 "header_overhead_percent",
