@@ -28,6 +28,8 @@ const FILES: &[(&str, &str)] = files![
     "fmtcp-fig11.toml",
     "fmtcp-fig13.toml",
     "fmtcp-fig14.toml",
+    "pnc-fig06.toml",
+    "pnc-fig08.toml",
     "couple-plus-fig09.toml",
     "couple-plus-fig12.toml",
     "couple-plus-fig14.toml",
