@@ -11,17 +11,21 @@ use crate::lowest_rtt::better_is_free;
 use crate::scheduler::{Assignment, Scheduler, SymbolKind};
 use crate::view::{BlockView, MAX_PATHS, PathId, View};
 
-/// Lowest RTT first. When the receive window stops the sender on a path, the path carries the
-/// oldest data once more that a slower one has not delivered yet; and the slower one's window
-/// is halved, at most once in each of its round trips.
+/// Lowest RTT first. A path sends what it lost itself, as a subflow of TCP has to; only what a
+/// path lost that is silent or gone goes to others. When the receive window stops the sender on
+/// a path, the path carries the oldest data once more that a slower one has not delivered yet;
+/// and the slower one's window is halved, at most once in each of its round trips.
 #[derive(Debug, Default)]
 pub struct Opportunistic {
     order: InOrder,
+    version: u64,
+    /// Every block before this one needs nothing until the version changes.
+    cursor: usize,
     /// The version in which something was sent again: once per feedback.
     resent_in: Option<u64>,
     /// When a path was last penalised, by slot.
     penalised: [Option<(PathId, Instant)>; MAX_PATHS],
-    /// Index of a path that is to be penalised, and when that was found.
+    /// Index of a path that is to be penalised.
     penalty: Option<usize>,
     /// The path whose data was given to another by the last answer.
     slow: Option<usize>,
@@ -34,7 +38,40 @@ impl Opportunistic {
         Self::default()
     }
 
-    /// The oldest data that a slower path than `paths[path]` still holds, and that path.
+    /// What `paths[path]` carries in order: what it lost itself, and unless a better path can
+    /// send now, what nobody else will send, and new data.
+    fn in_order(&mut self, path: usize, view: &View<'_>) -> Option<(usize, SymbolKind, u32)> {
+        let has_turn = !better_is_free(path, view);
+        if view.has_repair {
+            // Of a code, a new symbol is as good on any path.
+            return if has_turn {
+                self.order.next(view)
+            } else {
+                None
+            };
+        }
+        if self.version != view.version {
+            self.version = view.version;
+            self.cursor = 0;
+        }
+        for (index, block) in view.blocks.iter().enumerate().skip(self.cursor) {
+            if let Some((symbol, count)) = lost_by(path, block, view)
+                .or_else(|| has_turn.then(|| abandoned(block, view)).flatten())
+            {
+                return Some((index, symbol, count));
+            }
+            if has_turn && block.unsent > 0 && !view.window_closed {
+                return Some((index, SymbolKind::Source, block.unsent));
+            }
+            let is_settled = block.unsent == 0 && block.deficit() == 0;
+            if is_settled && self.cursor == index {
+                self.cursor += 1;
+            }
+        }
+        None
+    }
+
+    /// The oldest data that a slower path than `paths[path]` has not delivered, and that path.
     fn held_up(&self, path: usize, view: &View<'_>) -> Option<(usize, usize)> {
         if !view.window_closed || self.resent_in == Some(view.version) {
             return None;
@@ -58,30 +95,37 @@ impl Opportunistic {
 impl Scheduler for Opportunistic {
     fn select(&mut self, path: usize, budget: u32, view: &View<'_>) -> Option<Assignment> {
         self.slow = None;
-        if budget == 0 || !view.is_usable(path) || better_is_free(path, view) {
+        if budget == 0 || !view.is_usable(path) {
             return None;
         }
-        if let Some((block, symbol, wanted)) = self.order.next(view) {
+        if let Some((block, symbol, wanted)) = self.in_order(path, view) {
             return Some(Assignment {
                 block,
                 symbol,
                 count: wanted.min(budget),
             });
         }
+        if better_is_free(path, view) {
+            return None;
+        }
         let (block, slow) = self.held_up(path, view)?;
         self.slow = Some(slow);
+        let of = view.paths[slow].slot;
+        let symbol = if count_on(&view.blocks[block].lost_on, of) > 0 {
+            SymbolKind::Retransmission { of }
+        } else {
+            SymbolKind::Reinjection { of }
+        };
         Some(Assignment {
             block,
-            symbol: SymbolKind::Reinjection {
-                of: view.paths[slow].slot,
-            },
+            symbol,
             count: 1,
         })
     }
 
     fn on_sent(&mut self, _path: usize, assignment: &Assignment, view: &View<'_>) {
         let Some(slow) = self.slow.take() else { return };
-        if !matches!(assignment.symbol, SymbolKind::Reinjection { .. }) {
+        if !assignment.symbol.is_again() {
             return;
         }
         self.resent_in = Some(view.version);
@@ -111,9 +155,37 @@ impl Scheduler for Opportunistic {
     }
 }
 
-/// Whether the block cannot be delivered without what is on its way on the path of `slot`.
+/// What `paths[path]` lost of a block.
+fn lost_by(path: usize, block: &BlockView, view: &View<'_>) -> Option<(SymbolKind, u32)> {
+    let of = view.paths[path].slot;
+    let lost = count_on(&block.lost_on, of);
+    (lost > 0).then_some((SymbolKind::Retransmission { of }, lost))
+}
+
+/// What is lost of a block and no path will send by itself.
+fn abandoned(block: &BlockView, view: &View<'_>) -> Option<(SymbolKind, u32)> {
+    let deficit = block.deficit();
+    if deficit == 0 {
+        return None;
+    }
+    if block.lost_on == [0; MAX_PATHS] {
+        return Some((SymbolKind::Repair, deficit));
+    }
+    let is_orphan =
+        |of: &usize| block.lost_on[*of] > 0 && !view.usable().any(|(_, path)| path.slot == *of);
+    let of = (0..MAX_PATHS).find(is_orphan)?;
+    let lost = u32::from(block.lost_on[of]);
+    Some((SymbolKind::Retransmission { of }, lost))
+}
+
+/// Whether the block cannot be delivered without what is on its way, or lost, on the path of
+/// `slot`.
 fn is_held_by(block: &BlockView, slot: usize) -> bool {
-    let on_slot = block.in_flight.get(slot).map_or(0, |&n| u32::from(n));
-    let others = block.held + block.total_in_flight() - on_slot;
-    on_slot > 0 && others < block.source_symbols
+    let flying = count_on(&block.in_flight, slot);
+    let others = block.held + block.total_in_flight() - flying;
+    flying + count_on(&block.lost_on, slot) > 0 && others < block.source_symbols
+}
+
+fn count_on(counts: &[u16; MAX_PATHS], slot: usize) -> u32 {
+    counts.get(slot).map_or(0, |&count| u32::from(count))
 }

@@ -11,12 +11,26 @@ pub enum SymbolKind {
     Source,
     /// A new repair symbol; of a block without repair code, a lost source symbol again.
     Repair,
+    /// A new repair symbol; of a block without repair code, again the first source symbol that
+    /// was lost on the path of slot `of`.
+    Retransmission {
+        /// Slot of the path that lost it.
+        of: usize,
+    },
     /// A new repair symbol; of a block without repair code, once more the first source symbol
     /// that is on its way on the path of slot `of`.
     Reinjection {
         /// Slot of the path that holds the data up.
         of: usize,
     },
+}
+
+impl SymbolKind {
+    /// Whether it stands in for what a certain path was given before.
+    #[must_use]
+    pub fn is_again(self) -> bool {
+        matches!(self, Self::Retransmission { .. } | Self::Reinjection { .. })
+    }
 }
 
 /// Symbols of one block for one path.
@@ -42,7 +56,8 @@ pub trait Scheduler: Debug + Send {
     fn on_sent(&mut self, path: usize, assignment: &Assignment, view: &View<'_>);
 
     /// A path, by its index in the view of the call before, whose window is to be cut as if
-    /// it had lost a packet: asked after a [reinjection](SymbolKind::Reinjection) was sent.
+    /// it had lost a packet: asked after a [retransmission](SymbolKind::Retransmission) or a
+    /// [reinjection](SymbolKind::Reinjection) was sent.
     fn poll_penalty(&mut self) -> Option<usize> {
         None
     }

@@ -4,12 +4,13 @@ use crate::in_order::InOrder;
 use crate::scheduler::{Assignment, Scheduler};
 use crate::view::{PathId, View};
 
-/// Uses the first path that is usable and stays on it until it falls silent or is closed, then
-/// on the next. The other paths carry no data.
+/// Uses the first path that is usable and stays on it until it is closed; while it is silent,
+/// another stands in. The other paths carry no data.
 #[derive(Debug, Default)]
 pub struct Single {
     order: InOrder,
-    path: Option<PathId>,
+    /// The path that was chosen, whether or not it answers now.
+    home: Option<PathId>,
 }
 
 impl Single {
@@ -22,9 +23,8 @@ impl Single {
     /// The path in use, or the one that would be.
     fn current(&self, view: &View<'_>) -> Option<usize> {
         let mut usable = view.usable();
-        let chosen = usable.find(|(_, path)| Some(path.id) == self.path);
-        chosen
-            .or_else(|| view.usable().next())
+        let home = usable.find(|(_, path)| Some(path.id) == self.home);
+        home.or_else(|| view.usable().next())
             .map(|(index, _)| index)
     }
 }
@@ -34,7 +34,9 @@ impl Scheduler for Single {
         if budget == 0 || self.current(view) != Some(path) {
             return None;
         }
-        self.path = Some(view.paths[path].id);
+        if !view.paths.iter().any(|known| Some(known.id) == self.home) {
+            self.home = Some(view.paths[path].id);
+        }
         let (block, symbol, wanted) = self.order.next(view)?;
         Some(Assignment {
             block,

@@ -110,6 +110,9 @@ pub struct BlockView {
     pub sources_on: [u16; MAX_PATHS],
     /// Symbols declared lost so far.
     pub lost_once: u32,
+    /// Of a block without repair code: source symbols that were lost on each path and not sent
+    /// again yet, by slot. The symbol of a block that has only one is not counted.
+    pub lost_on: [u16; MAX_PATHS],
     /// Nothing is queued behind it.
     pub last: bool,
     /// When its first symbol left.

@@ -137,6 +137,7 @@ proptest! {
                     }
                     SymbolKind::Repair if has_repair => prop_assert!(block.closed),
                     SymbolKind::Repair => prop_assert!(answer.count <= block.deficit()),
+                    SymbolKind::Retransmission { of } => prop_assert!(block.lost_on[of] > 0),
                     SymbolKind::Reinjection { of } => {
                         prop_assert!(window_closed && block.in_flight[of] > 0);
                     }

@@ -49,7 +49,7 @@ fn held_up() -> BlockView {
 }
 
 #[test]
-fn one_path_is_used_until_it_falls_silent_and_then_another_for_good() {
+fn one_path_is_used_until_it_is_closed_and_another_stands_in_while_it_is_silent() {
     let mut single = SchedulerKind::Single.build();
     let mut paths = fast_and_slow();
     paths.swap(0, 1);
@@ -74,7 +74,7 @@ fn one_path_is_used_until_it_falls_silent_and_then_another_for_good() {
     paths[0].suspected = true;
     assert_eq!(carries(&mut single, &paths), [false, true]);
     paths[0].suspected = false;
-    assert_eq!(carries(&mut single, &paths), [false, true], "no way back");
+    assert_eq!(carries(&mut single, &paths), [true, false], "back again");
     // Closed paths leave the list, and the others move up.
     assert!(carries(&mut single, &paths[1..])[0]);
 }
@@ -145,4 +145,43 @@ fn what_the_fast_path_holds_up_itself_penalises_nobody() {
         ..view(ms(100), 1, &paths, &blocks)
     };
     assert_eq!(scheduler.select(0, 16, &closed), None);
+}
+
+#[test]
+fn a_subflow_sends_again_what_it_lost_until_it_falls_silent() {
+    let mut paths = fast_and_slow();
+    let mut block = held_up();
+    (block.in_flight[1], block.lost_on[1], block.lost_once) = (7, 3, 3);
+    let blocks = [block];
+    let ask = |paths: &[PathView], index| {
+        let mut scheduler = SchedulerKind::Opportunistic.build();
+        let chosen = scheduler.select(index, 16, &view(ms(100), 1, paths, &blocks));
+        chosen.map(|chosen| (chosen.symbol, chosen.count))
+    };
+    let again = Some((SymbolKind::Retransmission { of: 1 }, 3));
+    assert_eq!(ask(&paths, 0), None);
+    assert_eq!(ask(&paths, 1), again, "even while a faster path is free");
+    paths[1].suspected = true;
+    assert_eq!(ask(&paths, 0), again);
+    assert_eq!(ask(&paths[..1], 0), again, "or is gone");
+}
+
+#[test]
+fn lost_data_that_closes_the_window_goes_to_the_fast_path() {
+    let paths = fast_and_slow();
+    let mut block = held_up();
+    (block.in_flight[1], block.lost_on[1]) = (7, 3);
+    let blocks = [block];
+    let closed = View {
+        window_closed: true,
+        ..view(ms(100), 1, &paths, &blocks)
+    };
+    let mut scheduler = SchedulerKind::Opportunistic.build();
+    let chosen = scheduler.select(0, 16, &closed).expect("data again");
+    assert_eq!(
+        (chosen.symbol, chosen.count),
+        (SymbolKind::Retransmission { of: 1 }, 1)
+    );
+    scheduler.on_sent(0, &chosen, &closed);
+    assert_eq!(scheduler.poll_penalty(), Some(1));
 }

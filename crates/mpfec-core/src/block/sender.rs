@@ -83,7 +83,8 @@ enum Fate {
     Combined,
     /// Its latest copy is on the way on the path of this slot.
     InFlight(u8),
-    Lost,
+    /// Its latest copy was lost on the path of this slot.
+    Lost(u8),
     Arrived,
 }
 
@@ -246,7 +247,7 @@ impl BlockSender {
         (self.next_source, self.repairs, self.combined) = (0, 0, 0);
         (self.held, self.source_held, self.extra) = (0, 0, 0);
         (view.source_symbols, view.unsent, view.held) = (0, 0, 0);
-        view.in_flight = Default::default();
+        (view.in_flight, view.lost_on) = Default::default();
         view.sources_on = Default::default();
         self.grow(count as u32, view);
     }
@@ -299,8 +300,10 @@ impl BlockSender {
             std::mem::replace(&mut self.fates[0], Fate::Arrived) != Fate::Arrived
         } else {
             let fate = &mut self.fates[esi as usize];
-            if let Fate::InFlight(slot) = *fate {
-                leave(view, usize::from(slot));
+            match *fate {
+                Fate::InFlight(slot) => leave(view, usize::from(slot)),
+                Fate::Lost(slot) => forget_lost(view, slot),
+                Fate::Unsent | Fate::Arrived | Fate::Combined => {}
             }
             std::mem::replace(fate, Fate::Arrived) != Fate::Arrived
         };
@@ -328,10 +331,11 @@ impl BlockSender {
         let fate = &mut self.fates[esi as usize];
         // A later copy may be on its way elsewhere.
         if *fate == Fate::InFlight(slot as u8) {
-            *fate = Fate::Lost;
+            *fate = Fate::Lost(slot as u8);
             leave(view, slot);
             if !self.origin.codec.has_repair() {
                 self.lost.push_back(esi);
+                view.lost_on[slot] = view.lost_on[slot].saturating_add(1);
             }
         }
     }
@@ -376,6 +380,12 @@ impl Source {
             Self::Closed(bytes) => bytes,
         }
     }
+}
+
+/// A symbol that was lost on the path of `slot` needs nothing any more, or left again.
+fn forget_lost(view: &mut BlockView, slot: u8) {
+    let lost = &mut view.lost_on[usize::from(slot)];
+    *lost = lost.saturating_sub(1);
 }
 
 fn leave(view: &mut BlockView, slot: usize) {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpfec_sched::{Assignment, SymbolKind, View};
+use mpfec_sched::{Assignment, View};
 
 use super::{Connection, Event};
 use crate::component::FrameWriter;
@@ -136,7 +136,7 @@ impl Connection {
                 },
                 &view,
             );
-            if matches!(assignment.symbol, SymbolKind::Reinjection { .. }) {
+            if assignment.symbol.is_again() {
                 while let Some(slow) = self.scheduler.poll_penalty() {
                     self.penalise(now, slow);
                 }

@@ -305,7 +305,9 @@ impl Scheduler for EarliestArrival {
                 self.seen.unsent = self.seen.unsent.saturating_sub(u64::from(assignment.count));
                 self.ledger.on_source(assignment.count);
             }
-            SymbolKind::Repair | SymbolKind::Reinjection { .. } => {
+            SymbolKind::Repair
+            | SymbolKind::Retransmission { .. }
+            | SymbolKind::Reinjection { .. } => {
                 let decision = self
                     .decision
                     .take()

@@ -334,7 +334,9 @@ impl Network {
                 self.report.last_source[index] = Duration::from_nanos(self.now);
                 self.report.source += u64::from(assignment.count);
             }
-            SymbolKind::Repair | SymbolKind::Reinjection { .. } => {
+            SymbolKind::Repair
+            | SymbolKind::Retransmission { .. }
+            | SymbolKind::Reinjection { .. } => {
                 assert!(state.closed);
                 self.report.repair += u64::from(assignment.count);
             }

@@ -1,6 +1,8 @@
 //! Every combination of codec, scheduler, congestion controller and redundancy policy does its
 //! work.
 
+use std::time::Duration;
+
 use mpfec_core::{CodecKind, ControllerKind, Profile, RedundancyKind, SchedulerKind};
 use mpfec_sim::{Change, Direction, Scene, scene};
 
@@ -71,12 +73,12 @@ fn combinations() -> impl Iterator<Item = Profile> {
         .filter(|profile| profile.check().is_ok())
 }
 
-fn assert_transfer(profile: Profile) {
+fn assert_transfer(profile: Profile, limit: Duration) {
     let mut net = lossy().profile(profile).connect();
     net.send(kib(700));
     net.send_back(kib(100));
     let took = net.deliver(secs(60));
-    assert!(took <= secs(12), "{profile}: {took:?}");
+    assert!(took <= limit, "{profile}: {took:?}");
 }
 
 fn assert_survival(profile: Profile) {
@@ -104,7 +106,9 @@ fn every_profile_delivers_over_two_lossy_paths() {
 
 #[test]
 fn every_pair_of_parts_completes_a_transfer_under_loss() {
-    pairs().into_iter().for_each(assert_transfer);
+    for profile in pairs() {
+        assert_transfer(profile, secs(12));
+    }
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn every_profile_and_scheduler_survives_the_death_of_a_path() {
 #[ignore = "takes minutes: run with --release --ignored"]
 fn every_combination_transfers_and_survives_the_death_of_a_path() {
     for profile in combinations() {
-        assert_transfer(profile);
+        assert_transfer(profile, secs(40));
         assert_survival(profile);
     }
 }

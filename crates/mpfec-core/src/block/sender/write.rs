@@ -7,7 +7,7 @@ use mpfec_codec::batch::BatchEncoder;
 use mpfec_codec::{BlockEncoder, CodecKind, EncodingSymbolId};
 use mpfec_sched::{BlockView, SymbolKind};
 
-use super::{BlockSender, ESI_BITS, Fate, Origin, Source, leave};
+use super::{BlockSender, ESI_BITS, Fate, Origin, Source, forget_lost, leave};
 use crate::component::FrameWriter;
 use crate::recovery::Token;
 use crate::wire::frame::{PADDING, SymbolCode, SymbolHeader};
@@ -34,6 +34,10 @@ impl BlockSender {
             }
             SymbolKind::Source => self.write_source(slot, writer, view)?,
             SymbolKind::Repair => self.write_repair(slot, writer, view)?,
+            SymbolKind::Retransmission { of } if !self.origin.codec.has_repair() => {
+                self.write_lost(Some(of), slot, writer, view)?;
+            }
+            SymbolKind::Retransmission { .. } => self.write_repair(slot, writer, view)?,
             SymbolKind::Reinjection { of } => self.write_again(of, slot, writer, view)?,
         }
         if kind == SymbolKind::Source {
@@ -122,7 +126,7 @@ impl BlockSender {
             return self.write_copy(0, writer);
         }
         if !self.origin.codec.has_repair() {
-            return self.write_lost(slot, writer);
+            return self.write_lost(None, slot, writer, view);
         }
         if !view.closed {
             return None;
@@ -175,18 +179,33 @@ impl BlockSender {
         Some(())
     }
 
-    /// Without a code: a lost source symbol again.
-    fn write_lost(&mut self, slot: usize, writer: &mut FrameWriter<'_>) -> Option<()> {
-        let esi = loop {
-            let esi = *self.lost.front()?;
-            if self.fates[esi as usize] == Fate::Lost {
-                break esi;
-            }
+    /// Without a code: a lost source symbol again, of those that the path of slot `of` lost if
+    /// that is given.
+    fn write_lost(
+        &mut self,
+        of: Option<usize>,
+        slot: usize,
+        writer: &mut FrameWriter<'_>,
+        view: &mut BlockView,
+    ) -> Option<()> {
+        let is_lost = |esi: &u32| matches!(self.fates[*esi as usize], Fate::Lost(_));
+        while self.lost.front().is_some_and(|esi| !is_lost(esi)) {
             self.lost.pop_front();
-        };
+        }
+        let position = self
+            .lost
+            .iter()
+            .position(|esi| match self.fates[*esi as usize] {
+                Fate::Lost(on) => of.is_none_or(|of| of == usize::from(on)),
+                _ => false,
+            })?;
+        let esi = *self.lost.get(position)?;
         self.write_copy(esi, writer)?;
+        if let Fate::Lost(on) = self.fates[esi as usize] {
+            forget_lost(view, on);
+        }
         self.fates[esi as usize] = Fate::InFlight(slot as u8);
-        self.lost.pop_front();
+        self.lost.remove(position);
         Some(())
     }
 
