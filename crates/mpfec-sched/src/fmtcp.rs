@@ -46,7 +46,7 @@ impl Scheduler for Fmtcp {
     }
 }
 
-/// One window of virtual packets of a path.
+/// Virtual packets of a path in a row.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     /// Expected arrival in seconds from now.
@@ -88,36 +88,29 @@ fn earlier_windows(path: usize, view: &View<'_>) -> Vec<Window> {
                 symbols: free,
             });
         }
-        let full = (other.cwnd / other.symbol_bytes.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
-        let mut arrives =
+        let full = (other.cwnd / other.symbol_bytes.max(1)).clamp(1, u64::from(u32::MAX));
+        let first =
             expected_arriving_time(delivery, response, false, other.since_oldest).as_secs_f64();
-        let response = response.as_secs_f64().max(1e-6);
-        let mut count = 0;
-        while (arrives, j) < mine {
-            count += 1;
-            if count == MOST_WINDOWS {
-                let rest = ((mine.0 - arrives) / response) as u32;
-                windows.push(Window {
-                    arrives,
-                    path: j,
-                    symbols: full.saturating_mul(rest.saturating_add(1)),
-                });
-                break;
-            }
-            windows.push(Window {
-                arrives,
-                path: j,
-                symbols: full,
-            });
-            arrives += response;
-        }
+        let spacing = response.as_secs_f64().max(1e-6) / full as f64;
+        // Packets at `first`, `first + spacing`, and so on up to mine, a few of them at a time.
+        let earlier = ((mine.0 - first) / spacing).ceil().clamp(0.0, MOST_EARLIER) as u32
+            + u32::from(first == mine.0 && j < path);
+        let step = earlier.div_ceil(MOST_WINDOWS).max(1);
+        windows.extend((0..earlier).step_by(step as usize).map(|done| Window {
+            arrives: first + f64::from(done) * spacing,
+            path: j,
+            symbols: step.min(earlier - done),
+        }));
     }
     windows.sort_by(|a, b| a.arrives.total_cmp(&b.arrives).then(a.path.cmp(&b.path)));
     windows
 }
 
-/// Windows of a path told apart; what follows counts as one.
+/// Times of arrival told apart on a path.
 const MOST_WINDOWS: u32 = 32;
+
+/// Virtual packets of a path that go before another one's.
+const MOST_EARLIER: f64 = 1e6;
 
 /// Symbols planned at once.
 const MOST_PLANNED: u32 = 1024;
