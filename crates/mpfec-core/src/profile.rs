@@ -94,21 +94,25 @@ impl Profile {
     };
     /// [`MPTCP`](Self::MPTCP) with the slowest path held back (UC Algorithm 3).
     pub const ACC: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::Acc,
         ..Self::MPTCP
     };
     /// [`MPTCP`](Self::MPTCP) that spares the TCP flows of relays (UC §7.2.3).
     pub const MCC_COOP: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::MccCoop,
         ..Self::MPTCP
     };
     /// [`MPTCP`](Self::MPTCP) that spares the AIMD flows of relays (UC §7.2.3).
     pub const GMCC_COOP: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::GmccCoop(Aimd::GENTLE),
         ..Self::MPTCP
     };
     /// The reference of [`GMCC_COOP`](Self::GMCC_COOP), which asks no relay (UC §7.3.2).
     pub const MPAIMD: Self = Self {
+        scheduler: SchedulerKind::LowestRtt,
         congestion: ControllerKind::MpAimd(Aimd::GENTLE),
         ..Self::MPTCP
     };
