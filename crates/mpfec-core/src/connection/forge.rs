@@ -9,6 +9,13 @@ use crate::component::Tokens;
 use crate::recovery::SentPacket;
 
 impl Connection {
+    /// The number that the next packet on the path at `index` takes.
+    #[cfg(test)]
+    pub(crate) fn next_number(&mut self, index: usize) -> Option<u64> {
+        let path = self.paths.at_mut(index)?;
+        Some(path.space.next_packet_number(0))
+    }
+
     /// Appends a 1-RTT packet with `payload` for the path at `index`, counted from the first one
     /// and beginning again behind the last. It takes the next packet number, and counts as sent.
     /// Returns where it goes; `None` without keys or paths.

@@ -32,7 +32,7 @@ pub fn connection(bytes: &[u8]) {
     heal(&mut scene);
 }
 
-fn scene(conditions: u8) -> Scene {
+pub(super) fn scene(conditions: u8) -> Scene {
     let has = |bit: u8| conditions & 1 << bit != 0;
     let mut transport = TransportConfig {
         idle_timeout: Duration::from_secs(if has(0) { 3 } else { 30 }),
@@ -40,7 +40,8 @@ fn scene(conditions: u8) -> Scene {
     };
     transport.profile = match (has(1), has(2), has(3), has(4)) {
         (false, false, ..) => Profile::AUTO,
-        (true, false, ..) => Profile::MPTCP,
+        (true, false, _, false) => Profile::MPTCP,
+        (true, false, _, true) => Profile::DFEC,
         (false, true, ..) => Profile::FMTCP,
         (true, true, false, false) => Profile::PNC,
         (true, true, true, false) => Profile::CMT_NC,

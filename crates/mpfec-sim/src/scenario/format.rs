@@ -144,7 +144,7 @@
 //! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from when a block's first byte leaves, or is due if blocks come at a rate, to the read of its last; also of video frames |
 //! | `block_delay_ms.jitter` | mean difference between one block's delay and the next one's |
 //! | `block_delay_ms.deviation` | standard deviation of the delays |
-//! | `repair_percent` | repair and parity symbols of all symbols sent |
+//! | `repair_percent` | repair symbols and parity packets of all symbols and parity packets sent |
 //! | `retransmitted_percent` | source symbols sent again of all symbols sent |
 //! | `late_percent` | symbols, source or repair, that left because others were lost and nothing on its way made up for them, of all symbols sent |
 //! | `coefficient_percent` | bytes of coefficients of all bytes sent, per UDP payload |
@@ -155,7 +155,8 @@
 //! | `path.<path>.goodput_mbps` | UDP payload that the path has delivered to the server |
 //! | `frames_complete_percent` | video frames that were complete in time |
 //! | `page_s` | mean time of a page |
-//! | `parity.useful`, `parity.useless` | parity packets that repaired something, and that did not |
+//! | `parity.useful`, `parity.useless` | parity packets that repaired something, and that arrived and did not |
+//! | `parity_percent.<path>` | bytes of parity packets of all bytes sent on the path |
 //! | `traffic.<name>.goodput_mbps` | what has arrived at the sink: of TCP in order, headers not counted |
 //! | `traffic.<name>.lost_percent` | packets that did not arrive |
 //!

@@ -1,10 +1,13 @@
 //! From what the hosts and links count to metrics and time series.
 
+mod record;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use mpfec_core::{ConnectionStats, PathStats};
 
+use self::record::{Average, Counter, ParityRecord, PathRecord};
 use super::peer::Page;
 use super::world::{Pair, World, path_of};
 use crate::scenario::metrics::goodput_of;
@@ -38,35 +41,6 @@ struct Totals {
     redundant_symbols: u64,
     /// Of each flow: bytes received, packets sent and received.
     flows: Vec<(u64, u64, u64)>,
-}
-
-/// What a path did, which may be closed and opened anew meanwhile.
-#[derive(Debug, Default)]
-struct PathRecord {
-    sent_packets: Counter,
-    lost_packets: Counter,
-    received_bytes: Counter,
-    received_at_sample: u64,
-    srtt_ms: Average,
-    queue_ms: Average,
-    srtt_in_sample: Average,
-    queue_in_sample: Average,
-}
-
-/// Adds up a counter that begins at 0 again with each new path.
-#[derive(Debug, Default)]
-struct Counter {
-    path: Option<u32>,
-    last: u64,
-    total: u64,
-}
-
-/// Mean and maximum of samples.
-#[derive(Debug, Default)]
-struct Average {
-    count: u64,
-    sum: f64,
-    most: f64,
 }
 
 impl<'a> Measurement<'a> {
@@ -149,11 +123,14 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// The congestion window is a matter of the moment: its last value in a sample counts.
+    /// Window and parity ratio are matters of the moment: the last value in a sample counts.
     fn sample_window(&mut self, index: usize, path: &PathStats, world: &World) {
         if world.network.now() >= self.next_sample {
-            let name = format!("cwnd.{}", self.plan.setup.paths[index].name);
-            self.put(world, name, path.cwnd_bytes as f64);
+            let name = &self.plan.setup.paths[index].name;
+            self.put(world, format!("cwnd.{name}"), path.cwnd_bytes as f64);
+            if let Some(ratio) = path.parity.ratio {
+                self.put(world, format!("ratio.{name}"), ratio);
+            }
         }
     }
 
@@ -223,9 +200,15 @@ impl<'a> Measurement<'a> {
             }
         };
         put("goodput_mbps", mbps(totals.read - self.at_start.read));
-        for (name, value) in totals.shares_since(&self.at_start) {
+        let parity = |count: fn(&ParityRecord) -> &Counter| -> u64 {
+            let paths = self.paths.iter();
+            paths.map(|path| count(&path.parity).total).sum()
+        };
+        for (name, value) in totals.shares_since(&self.at_start, parity(|parity| &parity.sent)) {
             put(name, value);
         }
+        put("parity.useful", parity(|parity| &parity.useful) as f64);
+        put("parity.useless", parity(|parity| &parity.useless) as f64);
         if let Some(mean) = self.out_of_order.mean() {
             put("out_of_order_bytes.mean", mean);
             put("out_of_order_bytes.max", self.out_of_order.most);
@@ -251,6 +234,8 @@ impl<'a> Measurement<'a> {
             );
             let lost = percent(record.lost_packets.total, record.sent_packets.total);
             put(&format!("loss_percent.{}", path.name), lost);
+            let parity = percent(record.parity.sent_bytes.total, record.sent_bytes.total);
+            put(&format!("parity_percent.{}", path.name), parity);
             for (name, average) in [("srtt_ms", &record.srtt_ms), ("queue_ms", &record.queue_ms)] {
                 if let Some(mean) = average.mean() {
                     put(&format!("{name}.{}", path.name), mean);
@@ -385,8 +370,8 @@ impl Totals {
         totals
     }
 
-    /// What became of the packets since `before`, in percent.
-    fn shares_since(&self, before: &Self) -> [(&'static str, f64); 6] {
+    /// What became of the packets since `before`, in percent; among them so many of parity.
+    fn shares_since(&self, before: &Self, parity: u64) -> [(&'static str, f64); 6] {
         let source = self.source_symbols - before.source_symbols;
         let repair = self.repair_symbols - before.repair_symbols;
         let resent = self.resent_symbols - before.resent_symbols;
@@ -398,7 +383,7 @@ impl Totals {
         let received = self.received_symbols - before.received_symbols;
         let redundant = self.redundant_symbols - before.redundant_symbols;
         [
-            ("repair_percent", percent(repair, sent)),
+            ("repair_percent", percent(repair + parity, sent + parity)),
             ("retransmitted_percent", percent(resent, sent)),
             (
                 "late_percent",
@@ -421,58 +406,6 @@ impl Totals {
                 },
             ),
         ]
-    }
-}
-
-impl PathRecord {
-    fn add(&mut self, path: &PathStats) {
-        self.sent_packets.update(path.id, path.sent_packets);
-        self.lost_packets.update(path.id, path.lost_packets);
-        let ms = path.srtt.as_secs_f64() * 1e3;
-        self.srtt_ms.add(ms);
-        self.srtt_in_sample.add(ms);
-    }
-
-    /// Counts from now on.
-    fn forget(&mut self) {
-        for counter in [
-            &mut self.sent_packets,
-            &mut self.lost_packets,
-            &mut self.received_bytes,
-        ] {
-            counter.total = 0;
-        }
-        for average in [
-            &mut self.srtt_ms,
-            &mut self.queue_ms,
-            &mut self.srtt_in_sample,
-            &mut self.queue_in_sample,
-        ] {
-            *average = Average::default();
-        }
-    }
-}
-
-impl Counter {
-    fn update(&mut self, path: u32, value: u64) {
-        if self.path != Some(path) {
-            self.path = Some(path);
-            self.last = 0;
-        }
-        self.total += value.saturating_sub(self.last);
-        self.last = value;
-    }
-}
-
-impl Average {
-    fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.most = self.most.max(value);
-    }
-
-    fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }
 
