@@ -11,7 +11,7 @@ impl Connection {
     pub(super) fn close_locally(&mut self, now: Instant, code: u64, reason: &str) {
         let reason: String = reason.chars().take(MAX_REASON).collect();
         let frame = CloseFrame::Application { code, reason };
-        if self.state.close(now + self.closing_period(), frame) {
+        if self.state.close(now, self.closing_period(), frame) {
             self.events
                 .push_back(Event::Closed(CloseReason::LocallyClosed(code)));
         }
@@ -20,10 +20,8 @@ impl Connection {
     /// The peer did something that ends the connection.
     pub(super) fn fail(&mut self, now: Instant, error: TransportError) {
         tracing::debug!(%error, "closing the connection");
-        if self.state.close(
-            now + self.closing_period(),
-            CloseFrame::Transport(error.clone()),
-        ) {
+        let frame = CloseFrame::Transport(error.clone());
+        if self.state.close(now, self.closing_period(), frame) {
             self.events
                 .push_back(Event::Closed(CloseReason::TransportError(error)));
         }

@@ -1,6 +1,6 @@
 //! The life of a connection. Only this file changes the state.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::TransportError;
 
@@ -80,8 +80,11 @@ pub(crate) enum State {
     /// We said that it is over; packets that still arrive are answered with the same.
     Closing {
         until: Instant,
+        period: Duration,
         frame: CloseFrame,
         send: bool,
+        /// The first of these packets has had its chance to leave.
+        said: bool,
         arrived: u32,
     },
     /// The peer said that it is over.
@@ -115,14 +118,16 @@ impl State {
         }
     }
 
-    /// We end it. Returns false if it had ended before.
-    pub(crate) fn close(&mut self, until: Instant, frame: CloseFrame) -> bool {
+    /// We end it: `period` later it is over. Returns false if it had ended before.
+    pub(crate) fn close(&mut self, now: Instant, period: Duration, frame: CloseFrame) -> bool {
         let open = self.is_open();
         if open {
             *self = Self::Closing {
-                until,
+                until: now + period,
+                period,
                 frame,
                 send: true,
+                said: false,
                 arrived: 0,
             };
         }
@@ -154,8 +159,11 @@ impl State {
     /// The frame that is to be sent now.
     pub(crate) fn take_close_frame(&mut self) -> Option<CloseFrame> {
         match self {
-            Self::Closing { frame, send, .. } if *send => {
+            Self::Closing {
+                frame, send, said, ..
+            } if *send => {
                 *send = false;
+                *said = true;
                 Some(frame.clone())
             }
             _ => None,
@@ -174,11 +182,27 @@ impl State {
     }
 
     /// Ends the closing or draining period. Returns whether it did just now.
+    ///
+    /// On a busy machine nothing may have been sent since the application closed the
+    /// connection. Then the period begins again, once, for the peer is to hear of it.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let due = self.next_timeout().is_some_and(|until| now >= until);
-        if due {
-            *self = Self::Drained;
+        match self {
+            Self::Closing {
+                until,
+                period,
+                said: said @ false,
+                ..
+            } if due => {
+                *said = true;
+                *until = now + *period;
+                false
+            }
+            _ if due => {
+                *self = Self::Drained;
+                true
+            }
+            _ => false,
         }
-        due
     }
 }

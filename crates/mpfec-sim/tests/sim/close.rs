@@ -59,6 +59,24 @@ fn a_close_gets_through_heavy_loss_while_the_peer_has_something_to_say() {
     }
 }
 
+/// On a busy machine whoever moves datagrams may get no time for longer than it takes to
+/// forget a connection. The peer would then hear of a reset instead.
+#[test]
+fn the_peer_learns_why_even_if_nothing_could_be_sent_for_long() {
+    let mut net = two_paths().connect();
+    net.run_for(secs(1));
+    let now = net.now();
+    net.with_client(|_, connection| {
+        connection.close(now, 7, "enough");
+        connection.handle_timeout(now + secs(10));
+        assert!(!connection.is_drained(), "nobody was told");
+    });
+    net.run_until(secs(1), |net| net.server_closed().is_some());
+    assert_eq!(net.server_closed(), Some(&closed_by_peer(7, "enough")));
+    net.run_for(secs(11));
+    assert_eq!(net.view().host(net.client_host()).connections(), 0);
+}
+
 #[test]
 fn a_close_during_the_handshake_ends_both_ends() {
     for after in [10, 30, 45, 60, 76, 90] {
