@@ -266,15 +266,27 @@ impl Connection {
         if path.is_some_and(|path| path.received.is_known(opened.packet_number)) {
             return;
         }
+        let size = packet.len();
         if !self.state.is_open() {
+            self.accept_path_to_close(arrival, id, size);
             return self.state.on_packet_while_closing();
         }
-        let size = packet.len();
         let handled = payload_of(packet, &opened).and_then(|payload| {
             self.receive_data(arrival, id, size, opened.packet_number, payload)
         });
         if let Err(error) = handled {
             self.fail(arrival.now, error);
+        }
+    }
+
+    /// A server's application may close a connection before the client's first packet has
+    /// opened a path on which to say so.
+    fn accept_path_to_close(&mut self, arrival: Arrival, id: u32, size: usize) {
+        if self.paths.len() == 0
+            && self.accept_path(arrival.now, id, arrival.tuple)
+            && let Some(path) = self.paths.get_mut(id)
+        {
+            path.validation.on_received(size);
         }
     }
 

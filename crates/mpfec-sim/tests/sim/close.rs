@@ -77,6 +77,23 @@ fn the_peer_learns_why_even_if_nothing_could_be_sent_for_long() {
     assert_eq!(net.view().host(net.client_host()).connections(), 0);
 }
 
+/// The server's handshake is complete, but no packet of the client's has opened a path yet.
+#[test]
+fn a_server_that_closes_at_once_is_heard() {
+    let mut net = two_paths().start();
+    net.run_until(secs(1), |net| {
+        net.server_connection()
+            .is_some_and(|connection| !connection.is_handshaking())
+    });
+    let now = net.now();
+    net.with_server(|_, connection| {
+        assert!(connection.stats().paths.is_empty());
+        connection.close(now, 7, "enough");
+    });
+    net.run_until(secs(1), |net| net.client_closed().is_some());
+    assert_eq!(net.client_closed(), Some(&closed_by_peer(7, "enough")));
+}
+
 #[test]
 fn a_close_during_the_handshake_ends_both_ends() {
     for after in [10, 30, 45, 60, 76, 90] {
