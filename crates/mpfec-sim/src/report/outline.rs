@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::Report;
-use crate::scenario::{Chart, Check, Claim, Outcome, Plotted, ScenarioResult, Variant, Verdict};
+use crate::scenario::{
+    Chart, Check, Claim, Outcome, PathChoice, Plotted, ScenarioResult, Variant, Verdict,
+};
 
 /// A claim and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,11 +215,12 @@ pub(super) fn described(result: &ScenarioResult, variant: &Variant) -> String {
     let index = |other: &Variant| other.name == variant.name;
     let index = result.scenario.variants.iter().position(index);
     let plan = index.and_then(|index| result.scenario.plan(0, index));
-    if let Some(plan) = plan.filter(|plan| variant.paths.len() < plan.setup.paths.len()) {
-        let names = variant
-            .paths
-            .iter()
-            .filter_map(|path| plan.setup.paths.get(*path));
+    if variant.paths == PathChoice::Best {
+        words.push("over the best path alone".to_owned());
+    } else if let (PathChoice::Named(paths), Some(plan)) = (&variant.paths, plan)
+        && paths.len() < plan.setup.paths.len()
+    {
+        let names = paths.iter().filter_map(|path| plan.setup.paths.get(*path));
         let names: Vec<&str> = names.map(|path| path.name.as_str()).collect();
         words.push(format!("over {}", names.join(" and ")));
     }

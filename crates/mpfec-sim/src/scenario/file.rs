@@ -2,6 +2,7 @@
 
 mod application;
 mod check;
+mod grid;
 mod place;
 mod plan;
 mod traffic;
@@ -15,12 +16,15 @@ use toml::{Table, Value};
 
 use self::application::ApplicationTable;
 use self::check::ClaimTable;
+use self::grid::GridTable;
 use self::place::Trouble;
 pub(super) use self::place::ranked;
 use self::plan::{ChangeTable, LinkTables, PathTables};
 use self::traffic::TrafficTable;
 use super::error::{ScenarioError, ScenarioProblem};
-use super::{Case, Chart, ChartKind, Plan, Plotted, Scenario, Variant, metrics, overrides};
+use super::{
+    Case, Chart, ChartKind, PathChoice, Plan, Plotted, Scenario, Variant, metrics, overrides,
+};
 
 /// Largest file that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -67,6 +71,8 @@ struct ScenarioTable {
     traffic: Vec<TrafficTable>,
     #[serde(rename = "variant", default)]
     variants: Vec<VariantTable>,
+    use_paths: Option<Vec<String>>,
+    grid: Option<GridTable>,
     #[serde(rename = "case", default)]
     cases: Vec<CaseTable>,
     #[serde(rename = "chart", default)]
@@ -93,11 +99,19 @@ struct VariantTable {
     scheduler: Option<String>,
     congestion: Option<String>,
     redundancy: Option<String>,
-    paths: Option<Vec<String>>,
+    paths: Option<PathsTable>,
     #[serde(default)]
     connections: Connections,
     #[serde(default)]
     set: BTreeMap<String, Value>,
+}
+
+/// Names of paths, or `"best"`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PathsTable {
+    Word(String),
+    Names(Vec<String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -140,7 +154,7 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
             most: MOST_BYTES,
         }));
     }
-    let file: ScenarioTable = toml::from_str(text).map_err(|error| Trouble::syntax(&error))?;
+    let mut file: ScenarioTable = toml::from_str(text).map_err(|error| Trouble::syntax(&error))?;
     let mut base: Table = toml::from_str(text).map_err(|error| Trouble::syntax(&error))?;
     base.retain(|key, _| overrides::SETTABLE.contains(&key));
 
@@ -151,6 +165,7 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
         })
     })?;
     check_name(&name).map_err(|problem| Trouble::at(["name"], problem))?;
+    file.take_grid()?;
     let base_plan = Arc::new(file.plan()?);
     let cases = cases(&file)?;
     let variants = variants(&file, &base_plan)?;
@@ -337,27 +352,19 @@ impl VariantTable {
         })
     }
 
-    fn paths(&self, plan: &Plan) -> Result<Vec<usize>, Trouble> {
-        let Some(names) = &self.paths else {
-            return Ok((0..plan.setup.paths.len()).collect());
-        };
-        let mut paths = Vec::new();
-        for name in names {
-            let path = plan::path_called(&plan.setup, name)
-                .map_err(|problem| Trouble::at(["paths"], problem))?;
-            if paths.contains(&path) {
-                return Err(Trouble::at(
-                    ["paths"],
-                    ScenarioProblem::Other(format!("path {name:?} is named twice")),
-                ));
+    fn paths(&self, plan: &Plan) -> Result<PathChoice, Trouble> {
+        let names = match &self.paths {
+            None => return Ok(PathChoice::All),
+            Some(PathsTable::Word(word)) if word == "best" => return Ok(PathChoice::Best),
+            Some(PathsTable::Word(word)) => {
+                let problem = format!("paths is a list of names or \"best\", not {word:?}");
+                return Err(Trouble::at(["paths"], ScenarioProblem::Other(problem)));
             }
-            paths.push(path);
-        }
-        if paths.is_empty() {
-            let problem = ScenarioProblem::Other("a variant uses at least one path".to_owned());
-            return Err(Trouble::at(["paths"], problem));
-        }
-        Ok(paths)
+            Some(PathsTable::Names(names)) => names,
+        };
+        plan::paths_called(&plan.setup, names)
+            .map(PathChoice::Named)
+            .map_err(|problem| Trouble::at(["paths"], problem))
     }
 }
 
@@ -484,11 +491,11 @@ fn check_name(name: &str) -> Result<(), ScenarioProblem> {
 /// A name that does in a table.
 fn check_label(name: &str) -> Result<(), ScenarioProblem> {
     let length = name.chars().count();
-    if (1..=64).contains(&length) && !name.chars().any(char::is_control) {
+    if (1..=120).contains(&length) && !name.chars().any(char::is_control) {
         return Ok(());
     }
     Err(ScenarioProblem::Other(format!(
-        "{name:?} is no name: 1 to 64 characters, none of them a control character"
+        "{name:?} is no name: 1 to 120 characters, none of them a control character"
     )))
 }
 

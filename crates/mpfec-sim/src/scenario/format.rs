@@ -15,6 +15,7 @@
 //! recv_buffer_kib = 128             # what the receiver may hold, 16 to 4194304 (8192 per stream, 12288)
 //! send_buffer_kib = 128             # what the sender may be ahead (8192)
 //! block_symbols = 64                # source symbols in a block at most, 1 to 1024 (64)
+//! use_paths = ["A", "B"]            # the paths that there are (all); for cases with fewer of them
 //! packet_bytes = 1500               # largest packet, IPv4 and UDP headers included, 1228 to 9028 (1500)
 //!
 //! [application]                     # what the client sends to the server; bulk without an end
@@ -59,7 +60,8 @@
 //! [[variant]]
 //! name = "B alone"
 //! profile = "mptcp"
-//! paths = ["B"]                     # the paths that are used; all of them if absent
+//! paths = ["B"]                     # the paths that are used, or "best": the one that carries most
+//!                                   # alone; all of them if absent
 //! set = { "recv_buffer_kib" = 64 }  # as in a case
 //!
 //! [[case]]                          # a point on the x axis each; one case, `all`, without any
@@ -96,6 +98,26 @@
 //! and a table with a `kind` takes the place of the whole table. A case changes the file, a
 //! variant changes the case. Names of paths do not change.
 //!
+//! # Grids
+//!
+//! Instead of cases, a file may have points drawn at random, the same for the same seed:
+//!
+//! ```toml
+//! [grid]
+//! points = 200
+//! seed = 1
+//! rate_mbps = [1, 40]               # ranges: small figures are as likely as large ones
+//! rtt_ms = [10, 400]
+//! loss_percent = [0.1, 30]
+//! lossless = 0.25                   # share of the paths that lose nothing
+//! burst = [1, 8]                    # mean length of bursts, on every second path with loss
+//! queue_bdp = [0.25, 4]             # queue in bandwidth-delay products
+//! queue_packets_least = 5
+//! ```
+//!
+//! A point has between one and all of the file's paths. Its name says what was drawn, for each
+//! path `rate/RTT/loss x burst@queue packets`.
+//!
 //! # Relays
 //!
 //! `lent` has the server announce the relay's share of a path (UC Eq. 7.3) to the client every
@@ -108,7 +130,7 @@
 //! | `kind` | keys | |
 //! | --- | --- | --- |
 //! | `bulk` | `bytes` | one stream, as fast as it goes; without an end if `bytes` is absent |
-//! | `blocks` | `block_bytes` (32768), `rate_mbps`, `blocks` | one stream in blocks whose delay is measured; as fast as it goes, without an end |
+//! | `blocks` | `block_bytes` (32768), `rate_mbps` or `load_percent` (of the limit), `blocks` | one stream in blocks whose delay is measured; as fast as it goes, without an end |
 //! | `video` | `rate_mbps`, `deadline_ms`: needed; `fps` (25) | frames at a constant rate; complete if read within the deadline |
 //! | `web` | `objects`, `object_bytes` or `page_bytes`: needed; `pages`, `parallel` (100), `pause_s` (0) | the server asks for the first object of a page, then for all others, each on its own stream |
 //!
@@ -139,6 +161,7 @@
 //! | name | |
 //! | --- | --- |
 //! | `goodput_mbps` | bytes that the server's application has read |
+//! | `limit_percent` | that of the limit: what the paths of the case can carry together, rate x (1 - loss) x 0.957 each |
 //! | `completion_s` | from the start of the connection until everything has been read; the end of the run if it has not |
 //! | `completed_percent` | 100 if everything has been read, otherwise 0 |
 //! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from when a block's first byte leaves, or is due if blocks come at a rate, to the read of its last; also of video frames |

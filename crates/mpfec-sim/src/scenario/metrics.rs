@@ -7,6 +7,7 @@ use super::{Plan, Scenario};
 /// Metrics of every run, whatever its paths are called.
 const METRICS: &[&str] = &[
     "goodput_mbps",
+    "limit_percent",
     "completion_s",
     "completed_percent",
     "block_delay_ms.mean",

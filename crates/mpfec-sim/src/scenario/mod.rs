@@ -41,6 +41,7 @@
 mod application;
 mod built_in;
 mod chart;
+mod choice;
 mod claim;
 mod error;
 mod file;
@@ -62,6 +63,7 @@ use mpfec_core::Profile;
 
 pub use self::application::Application;
 pub use self::chart::{Chart, ChartKind, Plotted};
+pub use self::choice::PathChoice;
 pub use self::claim::{Check, Claim, Figure, Outcome, Verdict};
 pub use self::error::{ScenarioError, ScenarioProblem};
 pub use self::file::{MOST_BYTES, MOST_CELLS};
@@ -113,8 +115,8 @@ pub struct Variant {
     pub name: String,
     /// Codec, scheduler, congestion controller and redundancy.
     pub profile: Profile,
-    /// The paths that it uses, as positions in [`Setup::paths`].
-    pub paths: Vec<usize>,
+    /// The paths that it uses.
+    pub paths: PathChoice,
     /// Whether each path has a connection of its own instead of one over all paths; their
     /// figures are added up.
     pub connection_per_path: bool,
@@ -125,6 +127,8 @@ pub struct Variant {
 pub struct Plan {
     /// The paths, and what happens to them.
     pub setup: Setup,
+    /// Those of them that there are in this case, by their positions.
+    pub paths: Vec<usize>,
     /// Links that several paths cross.
     pub links: Vec<SharedLink>,
     /// For each path, the shared links it crosses after its own one on the way from client to
@@ -229,7 +233,7 @@ impl Scenario {
         self.variants.push(Variant {
             name: name.to_owned(),
             profile,
-            paths: (0..self.plain[0].setup.paths.len()).collect(),
+            paths: PathChoice::All,
             connection_per_path: false,
         });
         for (plans, plain) in self.plans.iter_mut().zip(&self.plain) {

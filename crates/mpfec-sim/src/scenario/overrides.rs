@@ -141,6 +141,7 @@ pub(super) const SETTABLE: &[&str] = &[
     "send_buffer_kib",
     "start_s",
     "traffic",
+    "use_paths",
     "warmup_s",
 ];
 
@@ -150,6 +151,7 @@ const EXCLUSIVE: &[&[&str]] = &[
     &["burst", "gilbert"],
     &["packet_bytes", "packet_mix"],
     &["object_bytes", "page_bytes"],
+    &["rate_mbps", "load_percent"],
 ];
 
 #[cfg(test)]
@@ -217,7 +219,7 @@ mod tests {
             ),
             (
                 "claim.1.text",
-                "there is no settable key \"claim.1.text\"; there are application, block_symbols, change, duration_s, link, packet_bytes, path, recv_buffer_kib, sample_s, send_buffer_kib, start_s, traffic, warmup_s",
+                "there is no settable key \"claim.1.text\"; there are application, block_symbols, change, duration_s, link, packet_bytes, path, recv_buffer_kib, sample_s, send_buffer_kib, start_s, traffic, use_paths, warmup_s",
             ),
             (
                 "change.2.at_s",

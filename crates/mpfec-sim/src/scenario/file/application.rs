@@ -16,6 +16,7 @@ pub(super) struct ApplicationTable {
     bytes: Option<f64>,
     block_bytes: Option<f64>,
     rate_mbps: Option<f64>,
+    load_percent: Option<f64>,
     blocks: Option<f64>,
     fps: Option<f64>,
     deadline_ms: Option<f64>,
@@ -37,9 +38,10 @@ enum Kind {
 }
 
 impl ApplicationTable {
-    pub(super) fn read(&self) -> Result<Application, Trouble> {
+    /// `limit` is what the paths carry together, in Mbit/s.
+    pub(super) fn read(&self, limit: Option<f64>) -> Result<Application, Trouble> {
         self.check_keys()?;
-        self.read_kind()
+        self.read_kind(limit)
             .map_err(|problem| Trouble::at(["application"], problem).named("application"))
     }
 
@@ -54,7 +56,7 @@ impl ApplicationTable {
             },
             allowed: match self.kind {
                 Kind::Bulk => &["bytes"],
-                Kind::Blocks => &["block_bytes", "rate_mbps", "blocks"],
+                Kind::Blocks => &["block_bytes", "rate_mbps", "load_percent", "blocks"],
                 Kind::Video => &["fps", "rate_mbps", "deadline_ms"],
                 Kind::Web => &[
                     "objects",
@@ -70,6 +72,7 @@ impl ApplicationTable {
             ("bytes", self.bytes.is_some()),
             ("block_bytes", self.block_bytes.is_some()),
             ("rate_mbps", self.rate_mbps.is_some()),
+            ("load_percent", self.load_percent.is_some()),
             ("blocks", self.blocks.is_some()),
             ("fps", self.fps.is_some()),
             ("deadline_ms", self.deadline_ms.is_some()),
@@ -82,7 +85,7 @@ impl ApplicationTable {
         ])
     }
 
-    fn read_kind(&self) -> Result<Application, ScenarioProblem> {
+    fn read_kind(&self, limit: Option<f64>) -> Result<Application, ScenarioProblem> {
         Ok(match self.kind {
             Kind::Bulk => Application::Bulk {
                 bytes: optional("bytes", self.bytes, 1.0, MOST_BYTES)?,
@@ -94,10 +97,7 @@ impl ApplicationTable {
                     1.0,
                     1e9,
                 )?,
-                rate: self
-                    .rate_mbps
-                    .map(|mbps| rate("rate_mbps", mbps))
-                    .transpose()?,
+                rate: self.block_rate(limit)?,
                 count: optional("blocks", self.blocks, 1.0, 1e9)?,
             },
             Kind::Video => {
@@ -117,6 +117,23 @@ impl ApplicationTable {
             }
             Kind::Web => self.read_web()?,
         })
+    }
+
+    fn block_rate(&self, limit: Option<f64>) -> Result<Option<u64>, ScenarioProblem> {
+        match (self.rate_mbps, self.load_percent) {
+            (Some(_), Some(_)) => Err(ScenarioProblem::Other(
+                "blocks come at either a rate_mbps or a load_percent".to_owned(),
+            )),
+            (None, Some(load)) => {
+                let load = range("load_percent", load, 0.1, 1000.0)?;
+                let limit = limit.ok_or_else(|| {
+                    let problem = "load_percent is of paths that cross no shared link";
+                    ScenarioProblem::Other(problem.to_owned())
+                })?;
+                rate("load_percent", load / 100.0 * limit).map(Some)
+            }
+            (mbps, None) => mbps.map(|mbps| rate("rate_mbps", mbps)).transpose(),
+        }
     }
 
     fn read_web(&self) -> Result<Application, ScenarioProblem> {

@@ -18,7 +18,7 @@ use crate::{Change, Direction, LinkConfig, Setup, TimedChange};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PathTables {
-    name: String,
+    pub(super) name: String,
     both: Option<LinkTable>,
     forward: Option<LinkTable>,
     backward: Option<LinkTable>,
@@ -61,17 +61,20 @@ impl ScenarioTable {
     pub(super) fn plan(&self) -> Result<Plan, Trouble> {
         let links = self.links()?;
         let (setup, via) = self.paths(&links)?;
+        let used = match &self.use_paths {
+            None => (0..setup.paths.len()).collect(),
+            Some(names) => paths_called(&setup, names)
+                .map_err(|problem| Trouble::at(["use_paths"], problem))?,
+        };
         let mut plan = Plan {
             setup,
+            paths: used,
             links,
             via,
             link_changes: Vec::new(),
             traffic: Vec::new(),
             lent: Vec::new(),
-            application: match &self.application {
-                Some(table) => table.read()?,
-                None => Application::Bulk { bytes: None },
-            },
+            application: Application::Bulk { bytes: None },
             start: seconds("start_s", self.start_s, 0.0, 0.0)?,
             warmup: seconds("warmup_s", self.warmup_s, 0.0, 0.0)?,
             duration: seconds("duration_s", self.duration_s, 60.0, 0.1)?,
@@ -84,6 +87,9 @@ impl ScenarioTable {
             max_mtu: number("packet_bytes", self.packet_bytes, 1228.0, 9028.0)?
                 .map(|bytes| bytes as u16 - 28),
         };
+        if let Some(table) = &self.application {
+            plan.application = table.read(plan.limit_mbps())?;
+        }
         if plan.duration.as_secs_f64() / plan.sample.as_secs_f64() > MOST_SAMPLES {
             let problem = format!("a time series has at most {MOST_SAMPLES} steps of sample_s");
             return Err(Trouble::at(["sample_s"], ScenarioProblem::Other(problem)));
@@ -317,6 +323,25 @@ impl Plan {
             .filter_map(|path| path.get("name")?.as_str());
         names.eq(self.setup.paths.iter().map(|path| path.name.as_str()))
     }
+}
+
+/// Paths by their names, each once.
+pub(super) fn paths_called(setup: &Setup, names: &[String]) -> Result<Vec<usize>, ScenarioProblem> {
+    let mut paths = Vec::new();
+    for name in names {
+        let path = path_called(setup, name)?;
+        if paths.contains(&path) {
+            return Err(ScenarioProblem::Other(format!(
+                "path {name:?} is named twice"
+            )));
+        }
+        paths.push(path);
+    }
+    if paths.is_empty() {
+        let problem = "a run uses at least one path".to_owned();
+        return Err(ScenarioProblem::Other(problem));
+    }
+    Ok(paths)
 }
 
 pub(super) fn path_called(setup: &Setup, name: &str) -> Result<usize, ScenarioProblem> {

@@ -158,7 +158,7 @@ fn mistakes_are_named_with_file_line_place_and_what_would_be_right() {
         ),
         (
             "[[variant]]\nprofile = \"auto\"\npaths = []",
-            "a.toml, line 25: variant 3: a variant uses at least one path",
+            "a.toml, line 25: variant 3: a run uses at least one path",
         ),
         // Applications.
         (

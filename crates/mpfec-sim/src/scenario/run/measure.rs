@@ -199,7 +199,11 @@ impl<'a> Measurement<'a> {
                 0.0
             }
         };
-        put("goodput_mbps", mbps(totals.read - self.at_start.read));
+        let goodput = mbps(totals.read - self.at_start.read);
+        put("goodput_mbps", goodput);
+        if let Some(limit) = self.plan.limit_mbps() {
+            put("limit_percent", 100.0 * goodput / limit);
+        }
         let parity = |count: fn(&ParityRecord) -> &Counter| -> u64 {
             let paths = self.paths.iter();
             paths.map(|path| count(&path.parity).total).sum()

@@ -83,12 +83,13 @@ struct Builder<'a> {
 impl World {
     pub(super) fn new(plan: &Plan, variant: &Variant, seed: u64) -> Self {
         let mut builder = Builder::new(plan, variant.profile, seed);
+        let paths = variant.paths.of(plan);
         let pairs = if variant.connection_per_path {
-            let each = variant.paths.iter();
+            let each = paths.iter();
             each.map(|path| builder.pair(plan.application, variant.profile, vec![*path]))
                 .collect()
         } else {
-            vec![builder.pair(plan.application, variant.profile, variant.paths.clone())]
+            vec![builder.pair(plan.application, variant.profile, paths)]
         };
         let flows: Vec<Flow> = plan
             .traffic
