@@ -4,12 +4,13 @@
 use std::time::Instant;
 
 use crate::window::Window;
-use crate::{Ack, CodingFeedback, CongestionController, CongestionEvent, LossVerdicts, lia};
+use crate::{Ack, CongestionController, CongestionEvent, LossVerdicts, lia};
 
 /// The RTT Compensator behind a code. A loss starts a *transient state* in which a window a
 /// little smaller (`twnd`) limits the rate until it is clear what the loss was:
 ///
-/// - the code made up for it within a redundant cycle: noise, the larger window counts;
+/// - the code made up for it within a redundant cycle, and the path's own redundancy would
+///   have: noise, the larger window counts;
 /// - it did not, and the RTT is twice the smallest or more: congestion, half of the smaller
 ///   window counts;
 /// - while undecided, the peer's receive buffer is nearly full: congestion.
@@ -22,6 +23,7 @@ pub(crate) struct CouplePlus {
     exposure: Exposure,
     /// Packets in a redundant cycle (`DT`).
     cycle: f64,
+    redundancy: Redundancy,
     transient: Option<Transient>,
     verdicts: LossVerdicts,
 }
@@ -34,6 +36,33 @@ pub(crate) enum Exposure {
     /// Nothing but what the code cannot make up for: MPTCP with network coding under the RTT
     /// Compensator, the reference of Couple+.
     Hidden,
+}
+
+/// Losses that the path's own redundancy has to make up for: one packet in each cycle does so
+/// for one. **Reading.** Couple+ codes each subflow by itself; where one code is over several paths,
+/// congestion of one must not hide behind the redundancy of the others.
+#[derive(Debug, Clone, Copy, Default)]
+struct Redundancy {
+    /// Packets since the latest redundant one, arrived or lost.
+    phase: f64,
+    /// Losses not made up for.
+    owed: u64,
+}
+
+impl Redundancy {
+    /// Whether the redundant packet of this cycle is enough for all losses: one at most in a
+    /// cycle is what a noisy link is like (Couple+ §V-A).
+    fn suffices(&self) -> bool {
+        self.owed <= 1
+    }
+
+    /// So many packets arrived or were lost, all in all, in cycles of `cycle` packets.
+    fn advance(&mut self, packets: u32, cycle: f64) {
+        self.phase += f64::from(packets);
+        let redundant = (self.phase / cycle).floor();
+        self.phase -= redundant * cycle;
+        self.owed = self.owed.saturating_sub(redundant as u64);
+    }
 }
 
 /// The cause of a loss is not known yet (Couple+ §IV-B).
@@ -64,6 +93,7 @@ impl CouplePlus {
             window: Window::new(mss, initial_window_packets),
             exposure,
             cycle: cycle_of(DEFAULT_REDUNDANCY),
+            redundancy: Redundancy::default(),
             transient: None,
             verdicts: LossVerdicts::default(),
         }
@@ -79,10 +109,10 @@ impl CouplePlus {
     /// Judges the losses that wait, if that can be done now (Couple+ §IV-C).
     fn judge(&mut self, ack: &Ack<'_>) -> Option<Verdict> {
         let transient = self.transient.as_mut()?;
-        if ack.coding.undecoded == 0 {
+        let is_full = self.exposure == Exposure::Full;
+        if ack.coding.undecoded == 0 && (!is_full || self.redundancy.suffices()) {
             return Some(Verdict::Wireless);
         }
-        let is_full = self.exposure == Exposure::Full;
         if is_full && ack.coding.receive_window_nearly_full {
             return Some(Verdict::Congestion);
         }
@@ -100,6 +130,7 @@ impl CouplePlus {
         let Some(transient) = self.transient.take() else {
             return;
         };
+        self.redundancy.owed = 0;
         self.verdicts.unknown -= transient.pending;
         match verdict {
             Verdict::Wireless => self.verdicts.wireless += transient.pending,
@@ -122,6 +153,7 @@ impl CongestionController for CouplePlus {
             lia::increase(&ack.group, cwnd, mss, bytes)
         });
         let grown = self.window.cwnd() - before;
+        self.redundancy.advance(ack.packets, self.cycle);
         if let Some(transient) = &mut self.transient {
             transient.window += grown;
             transient.counter += f64::from(ack.packets);
@@ -142,11 +174,8 @@ impl CongestionController for CouplePlus {
             self.verdicts.congestion += packets;
             return;
         }
-        let CodingFeedback { undecoded, .. } = event.coding;
-        if self.transient.is_none() && undecoded == 0 && !self.is_burst(event.packets) {
-            self.verdicts.wireless += packets;
-            return;
-        }
+        self.redundancy.advance(event.packets, self.cycle);
+        self.redundancy.owed += packets;
         let part = match self.exposure {
             Exposure::Full => TRANSIENT_PART,
             Exposure::Hidden => 1.0,

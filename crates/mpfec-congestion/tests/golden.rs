@@ -480,6 +480,7 @@ fn a_loss_that_the_code_has_made_up_for_costs_nothing() {
     for kind in [ControllerKind::LiaNc, ControllerKind::CouplePlus] {
         let mut controller = kind.build(MSS as u16, now, 20);
         controller.on_congestion_event(&loss(now, &queue));
+        controller.on_ack(&idle_ack(now, &queue, undecoded(0)));
         assert_eq!(controller.cwnd(), 20 * MSS, "{kind}");
         assert_eq!(controller.loss_verdicts().wireless, 1, "{kind}");
     }

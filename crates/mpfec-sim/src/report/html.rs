@@ -235,12 +235,20 @@ fn claims(out: &mut String, claims: &[&Judged<'_>]) {
         let Verdict { outcome, reason } = &judged.verdict;
         let _ = writeln!(
             out,
-            "<li class=\"{}\"><p class=\"claim\">{}</p><p><b>{} {outcome}</b></p><p class=\"fine\">{}</p></li>",
+            "<li class=\"{}\"><p class=\"claim\">{}</p><p><b>{} {outcome}</b></p><p class=\"fine\">{}</p>",
             class(*outcome),
             escaped(&judged.claim.text),
             sign(*outcome),
             escaped(reason)
         );
+        if !judged.claim.remark.is_empty() {
+            let _ = writeln!(
+                out,
+                "<p class=\"fine\"><i>{}</i></p>",
+                escaped(&judged.claim.remark)
+            );
+        }
+        out.push_str("</li>\n");
     }
     out.push_str("</ul>\n");
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use super::outline::{self, Entry, Group, Tally, by_paper, counted, judged};
+use super::outline::{self, Entry, Group, Judged, Tally, by_paper, counted, judged};
 use super::table::{self, Table, columns};
 use crate::scenario::ScenarioResult;
 
@@ -15,7 +15,7 @@ pub(super) fn document(report: &Report) -> String {
         out,
         "# Claims and measurements\n\n\
          What the papers say comes out, and what comes out here. A claim is *reproduced* if it holds in every case, \
-         *partly* if it holds in some.\nWhat the engine and the links were like is in each scenario's file.\n\n\
+         *partly* if it holds in some; why it does not hold is in brackets.\nWhat the engine and the links were like is in each scenario's file.\n\n\
          This file is what the following command leaves as `papers.md` in DIR, with mpfec {}:\n\n\
          ```console\n$ {}\n```\n\n\
          {} of each variant in each case, {}. ± is the 95 % confidence interval of the mean (Student's t).\n",
@@ -124,14 +124,18 @@ fn claims(out: &mut String, result: &ScenarioResult) {
         return;
     }
     out.push_str("\n| claim | | figures |\n| --- | --- | --- |\n");
-    for judged in &judged {
-        let _ = writeln!(
+    for Judged { claim, verdict } in &judged {
+        let _ = write!(
             out,
-            "| {} | {} | {} |",
-            text(&judged.claim.text),
-            judged.verdict.outcome,
-            text(&judged.verdict.reason)
+            "| {} | {} | {}",
+            text(&claim.text),
+            verdict.outcome,
+            text(&verdict.reason)
         );
+        if !claim.remark.is_empty() {
+            let _ = write!(out, " (*{}*)", text(&claim.remark));
+        }
+        out.push_str(" |\n");
     }
 }
 

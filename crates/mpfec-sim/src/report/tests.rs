@@ -160,6 +160,7 @@ fn the_document_has_verdicts_figures_and_the_command() {
         "*&lt;alone>*: mptcp, over B.",
         "| case | fmtcp | &lt;alone> |",
         "| 10 % | 9.0 ± 12.7 | 5.0 ± 12.7 |",
+        " (*one path &amp; &lt;nothing> else*) |",
     ] {
         assert!(document.contains(line), "{line}\n{document}");
     }
@@ -291,6 +292,7 @@ check = { order = "goodput_mbps", variants = ["fmtcp", "<alone>"] }
 
 [[claim]]
 text = "MPTCP reaches 7 in the end"
+remark = "one path & <nothing> else"
 check = { bound = "goodput_mbps@2-2.5", of = "<alone>", at_least = 7 }
 
 [[claim]]

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use mpfec_core::{
-    ClientConfig, ClientTls, Connection, Dir, Profile, Rng, ServerConfig, ServerTls,
+    ClientConfig, ClientTls, Connection, Dir, PathStats, Profile, Rng, ServerConfig, ServerTls,
     TransportConfig,
 };
 use mpfec_sim::traffic::{Aimd, Node as Anyone, PacketSizes, Pattern, Sink, Tcp, TcpConfig};
@@ -18,6 +18,7 @@ pub(crate) struct Bottleneck {
     server: HostId,
     sink: HostId,
     routes: u8,
+    paths: Vec<SocketAddr>,
     flows: Vec<SocketAddr>,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct Bottleneck {
 pub(crate) struct Rates {
     /// What the server's application read.
     pub(crate) goodput: f64,
-    /// What arrived on each path.
+    /// What arrived on each path, in the order in which they were added.
     pub(crate) paths: Vec<f64>,
     /// What each TCP flow delivered in order.
     pub(crate) flows: Vec<f64>,
@@ -74,6 +75,7 @@ impl Bottleneck {
             server,
             sink,
             routes: 0,
+            paths: Vec::new(),
             flows: Vec::new(),
         }
     }
@@ -95,6 +97,7 @@ impl Bottleneck {
         if let Some(node) = self.network.host_mut(self.client).subject_mut() {
             node.add_socket(address);
         }
+        self.paths.push(address);
     }
 
     /// A TCP flow through links and back that sends all it can, or so many kbit/s.
@@ -132,12 +135,15 @@ impl Bottleneck {
 
     /// Has the server announce what a path takes of a relay's link.
     pub(crate) fn announce(&mut self, path: usize, rho: f64) {
+        let remote = self.paths[path];
         let now = self.network.now();
         let node = self.network.host_mut(self.server).subject_mut();
         let node = node.expect("the server is no flow");
         node.with(now, |_, connection| {
-            let path = connection.stats().paths[path].id;
-            assert!(connection.set_path_share(path, rho), "the path is open");
+            let paths = connection.stats().paths;
+            let path = paths.iter().find(|stats| stats.tuple.remote == remote);
+            let is_open = path.is_some_and(|path| connection.set_path_share(path.id, rho));
+            assert!(is_open, "the path is open");
         });
     }
 
@@ -161,16 +167,16 @@ impl Bottleneck {
     fn counts(&self) -> (u64, Vec<u64>, Vec<u64>) {
         let server = self.network.host(self.server).subject();
         let read = server.map_or(0, |node| node.application().read());
-        let paths = self.client_connection().stats().paths;
+        let stats = self.client_connection().stats().paths;
+        let delivered = (0..self.paths.len()).map(|path| {
+            let stats = stats.iter().find(|stats| is_from(stats, path));
+            stats.map_or(0, |stats| stats.delivered_bytes)
+        });
         let Anyone::Sink(sink) = self.network.host(self.sink) else {
-            return (read, Vec::new(), Vec::new());
+            return (read, delivered.collect(), Vec::new());
         };
         let flows = self.flows.iter().map(|flow| sink.received_from(*flow));
-        (
-            read,
-            paths.iter().map(|path| path.delivered_bytes).collect(),
-            flows.collect(),
-        )
+        (read, delivered.collect(), flows.collect())
     }
 
     /// The client's end.
@@ -180,6 +186,11 @@ impl Bottleneck {
             .and_then(Node::connection)
             .expect("the client is connected")
     }
+}
+
+/// Whether a path of the client starts at its socket of that number: each has one of its own.
+fn is_from(stats: &PathStats, socket: usize) -> bool {
+    stats.tuple.socket.0 as usize == socket
 }
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 255, 1)), 47_800);

@@ -95,7 +95,8 @@ fn the_receiver_s_word_on_a_share_reaches_the_sender_over_a_lossy_way_back() {
         net.announce(1, 2.0 * rho);
     }
     net.network.run_for(secs(2));
-    let paths = net.client_connection().stats().paths;
+    let mut paths = net.client_connection().stats().paths;
+    paths.sort_by_key(|path| path.tuple.socket.0);
     let shares: Vec<_> = paths.iter().map(|path| path.share).collect();
     assert_eq!(shares, [Some(1.25), Some(2.5)]);
 }

@@ -6,8 +6,9 @@ use mpfec_sim::traffic::Aimd;
 use crate::bottleneck::{Bottleneck, Rates, link};
 use crate::{ms, secs};
 
-/// Wireless loss, and redundancy in percent a little above what it takes, as Couple+ wants it.
-const LOSSES: [(f64, u32); 3] = [(0.01, 5), (0.05, 10), (0.10, 16)];
+/// Wireless loss, and redundancy in percent that makes a redundant cycle (51, 11 and 4 packets) so
+/// short that at most one in ten loses two packets, as Couple+ §IV-C wants it.
+const LOSSES: [(f64, u32); 3] = [(0.01, 2), (0.05, 10), (0.10, 33)];
 
 fn with_redundancy(congestion: ControllerKind, percent: u32) -> Profile {
     Profile {
@@ -20,12 +21,19 @@ fn with_redundancy(congestion: ControllerKind, percent: u32) -> Profile {
 }
 
 /// Couple+ Fig. 8: every link carries 1 Mbit/s, every round trip takes 60 ms. The second path
-/// crosses a link that a TCP flow may use as well, and then one that loses packets.
+/// crosses a link that a TCP flow may use as well, and then one that loses packets. Packets take
+/// up to a packet's time longer on the first hop of each sender, or of two flows of equal packets
+/// over links of equal rates one would always find room in the queue and the other one never.
 fn fig_8(profile: Profile, loss: f64, has_tcp: bool, seed: u64) -> Rates {
     let mut net = Bottleneck::new(profile, seed, |_| {});
     let hop = |net: &mut Bottleneck| net.link(link(1000, ms(10), 10));
-    let own: Vec<_> = (0..3).map(|_| hop(&mut net)).collect();
-    let (access, shared) = (hop(&mut net), hop(&mut net));
+    let first_hop = |net: &mut Bottleneck| {
+        let mut access = link(1000, ms(10), 10);
+        access.jitter = ms(12);
+        net.link(access)
+    };
+    let own = [first_hop(&mut net), hop(&mut net), hop(&mut net)];
+    let (access, shared) = (first_hop(&mut net), hop(&mut net));
     let mut wireless = link(1000, ms(10), 10);
     wireless.loss = loss;
     let wireless = net.link(wireless);
@@ -33,7 +41,7 @@ fn fig_8(profile: Profile, loss: f64, has_tcp: bool, seed: u64) -> Rates {
     net.path(&own, &back[..1]);
     net.path(&[access, shared, wireless], &back[1..2]);
     if has_tcp {
-        let (enter, leave) = (hop(&mut net), hop(&mut net));
+        let (enter, leave) = (first_hop(&mut net), hop(&mut net));
         let through = [enter, shared, leave];
         net.tcp(&through, &back[2..], Aimd::NEW_RENO, None);
     }
