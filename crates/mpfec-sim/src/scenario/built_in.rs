@@ -46,6 +46,7 @@ const FILES: &[(&str, &str)] = files![
     "sharing-fig71.toml",
     "sharing-fig73.toml",
     "shared-bottleneck.toml",
+    "limits.toml",
     "grid.toml",
 ];
 

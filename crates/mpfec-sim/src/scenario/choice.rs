@@ -1,6 +1,8 @@
 //! Which of a plan's paths a variant uses.
 
-use super::Plan;
+use std::time::Duration;
+
+use super::{Application, Plan};
 
 /// The paths that a variant uses, in any case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,5 +46,29 @@ impl Plan {
             self.setup.paths[*path].limit_mbps().filter(|_| is_alone)
         };
         self.paths.iter().map(limit).sum()
+    }
+
+    /// What the receive buffer lets through on the path of the smallest round trip, in Mbit/s.
+    /// `None` if the buffer is that of the defaults.
+    #[must_use]
+    pub fn window_mbps(&self) -> Option<f64> {
+        let bits = self.recv_buffer? as f64 * 8.0;
+        Some(bits / self.least_rtt()?.as_secs_f64() / 1e6)
+    }
+
+    /// The time that a bulk transfer takes at the limit, and two of the smallest round trips for
+    /// the handshake and the way. `None` if nothing of that kind is transferred.
+    #[must_use]
+    pub fn least_completion(&self) -> Option<Duration> {
+        let Application::Bulk { bytes: Some(bytes) } = self.application else {
+            return None;
+        };
+        let seconds = bytes as f64 * 8e-6 / self.limit_mbps()?;
+        Some(Duration::from_secs_f64(seconds) + 2 * self.least_rtt()?)
+    }
+
+    fn least_rtt(&self) -> Option<Duration> {
+        let paths = self.paths.iter().map(|path| self.setup.paths[*path].rtt());
+        paths.min().filter(|rtt| !rtt.is_zero())
     }
 }

@@ -162,6 +162,8 @@
 //! | --- | --- |
 //! | `goodput_mbps` | bytes that the server's application has read |
 //! | `limit_percent` | that of the limit: what the paths of the case can carry together, rate x (1 - loss) x 0.957 each |
+//! | `window_limit_percent` | the same of what also fits through the receive buffer, once per round trip of the fastest path |
+//! | `completion_ratio` | `completion_s` of a bulk transfer, divided by the time at the limit plus two round trips of the fastest path |
 //! | `completion_s` | from the start of the connection until everything has been read; the end of the run if it has not |
 //! | `completed_percent` | 100 if everything has been read, otherwise 0 |
 //! | `block_delay_ms.mean`, `.p50`, `.p99`, `.max` | from when a block's first byte leaves, or is due if blocks come at a rate, to the read of its last; also of video frames |

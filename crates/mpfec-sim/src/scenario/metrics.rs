@@ -8,6 +8,8 @@ use super::{Plan, Scenario};
 const METRICS: &[&str] = &[
     "goodput_mbps",
     "limit_percent",
+    "window_limit_percent",
+    "completion_ratio",
     "completion_s",
     "completed_percent",
     "block_delay_ms.mean",

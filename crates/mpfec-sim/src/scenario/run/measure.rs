@@ -189,6 +189,10 @@ impl<'a> Measurement<'a> {
         if self.plan.application.has_end() {
             put("completion_s", (ended - world.connected_at()).as_secs_f64());
             put("completed_percent", if is_done { 100.0 } else { 0.0 });
+            if let Some(least) = self.plan.least_completion() {
+                let took = ended - world.connected_at();
+                put("completion_ratio", took.as_secs_f64() / least.as_secs_f64());
+            }
         }
         let totals = Totals::of(world);
         let seconds = (ended - self.began).as_secs_f64();
@@ -203,6 +207,11 @@ impl<'a> Measurement<'a> {
         put("goodput_mbps", goodput);
         if let Some(limit) = self.plan.limit_mbps() {
             put("limit_percent", 100.0 * goodput / limit);
+            let in_window = self
+                .plan
+                .window_mbps()
+                .map_or(limit, |mbps| mbps.min(limit));
+            put("window_limit_percent", 100.0 * goodput / in_window);
         }
         let parity = |count: fn(&ParityRecord) -> &Counter| -> u64 {
             let paths = self.paths.iter();
