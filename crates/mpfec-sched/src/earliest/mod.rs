@@ -322,6 +322,10 @@ impl Scheduler for EarliestArrival {
             }
         }
     }
+
+    fn sends_ahead(&self) -> bool {
+        true
+    }
 }
 
 /// The strictest target of the slots that a block has symbols on: the last of its symbols

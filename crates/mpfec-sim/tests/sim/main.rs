@@ -9,6 +9,7 @@ mod groups;
 mod handshake;
 mod hostile;
 mod keep_alive;
+mod limits;
 mod model;
 mod parity;
 mod path_dies;

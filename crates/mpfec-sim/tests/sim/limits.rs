@@ -1,0 +1,46 @@
+//! What the default reaches in the set-ups of the papers: scenario `limits`, one seed.
+
+use mpfec_sim::scenario::{RunResult, Scenario};
+
+fn run(scenario: &Scenario, case: &str, variant: &str) -> RunResult {
+    let case = scenario.cases.iter().position(|found| found.name == case);
+    let variant = scenario
+        .variants
+        .iter()
+        .position(|found| found.name == variant);
+    scenario.run(
+        case.expect("a case of limits"),
+        variant.expect("a variant of limits"),
+        3,
+    )
+}
+
+/// 32 KiB blocks at 70 % of the limit: almost all of them arrive as if nothing were lost, for
+/// idle slots carry repair symbols ahead of loss. Bounds are 1.5 times the least possible delay,
+/// for `pnc` four times.
+#[test]
+fn paced_blocks_hardly_wait_for_what_is_lost() {
+    let scenario = Scenario::named("limits").expect("built in");
+    for (case, most) in [
+        ("fmtcp-1", 171.0),
+        ("fmtcp-3", 171.0),
+        ("fmtcp-6", 302.0),
+        ("dfec-l3-r25", 36.0),
+        ("dfec-l5-r400", 302.0),
+        ("pnc", 484.0),
+    ] {
+        let p99 = run(&scenario, case, "blocks").metrics["block_delay_ms.p99"];
+        assert!(p99 <= most, "{case}: {p99:.0} ms, at most {most}");
+    }
+}
+
+/// A receive buffer of 128 KiB is a fraction of what is under way: it stays full although a
+/// lost symbol holds back everything behind it.
+#[test]
+fn a_small_receive_buffer_carries_what_fits_through_it() {
+    let scenario = Scenario::named("limits").expect("built in");
+    for (case, least) in [("fmtcp-1", 80.0), ("fmtcp-3", 70.0), ("fmtcp-8", 80.0)] {
+        let share = run(&scenario, case, "128 KiB").metrics["window_limit_percent"];
+        assert!(share >= least, "{case}: {share:.0} %, at least {least}");
+    }
+}
