@@ -8,6 +8,7 @@ use crate::fmtcp::Fmtcp;
 use crate::lowest_rtt::LowestRtt;
 use crate::opportunistic::Opportunistic;
 use crate::quality::Quality;
+use crate::rtx_same::RtxSame;
 use crate::scheduler::Scheduler;
 use crate::single::Single;
 
@@ -26,18 +27,21 @@ pub enum SchedulerKind {
     Opportunistic,
     /// By the quality of paths (PNC Algorithm 4).
     Quality,
+    /// Lowest RTT first, where each path sends again itself what it has lost (FMTCP §III).
+    RtxSame,
     /// One path only.
     Single,
 }
 
 impl SchedulerKind {
     /// All of them, the default first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::EarliestArrival,
         Self::Fmtcp,
         Self::LowestRtt,
         Self::Opportunistic,
         Self::Quality,
+        Self::RtxSame,
         Self::Single,
     ];
 
@@ -50,6 +54,7 @@ impl SchedulerKind {
             Self::LowestRtt => Box::new(LowestRtt::new()),
             Self::Opportunistic => Box::new(Opportunistic::new()),
             Self::Quality => Box::new(Quality::new()),
+            Self::RtxSame => Box::new(RtxSame::new()),
             Self::Single => Box::new(Single::new()),
         }
     }
@@ -63,6 +68,7 @@ impl SchedulerKind {
             Self::LowestRtt => "lowest-rtt",
             Self::Opportunistic => "opportunistic",
             Self::Quality => "quality",
+            Self::RtxSame => "rtx-same",
             Self::Single => "single",
         }
     }

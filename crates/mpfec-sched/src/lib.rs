@@ -8,8 +8,9 @@
 //!   repair follows feedback, and slots that would stay idle protect against loss.
 //! - [`Fmtcp`] is Algorithm 1 of the FMTCP paper over expected arrival times.
 //! - [`Quality`] is Algorithm 4 of the MPTCP-PNC paper: data in order to the path of best quality.
-//! - [`LowestRtt`] is what multipath TCP does by default, as a reference; [`Opportunistic`] is
-//!   that with what it does against slow paths, and [`Single`] uses one path only.
+//! - [`LowestRtt`] is what multipath TCP does by default, as a reference; [`RtxSame`] is that
+//!   with subflows that send again themselves what they lost, [`Opportunistic`] in addition
+//!   with what it does against slow paths, and [`Single`] uses one path only.
 //!
 //! How much repair is sent is the scheduler's choice, or that of a [`RedundancyPolicy`] around
 //! it ([`RedundancyKind`]).
@@ -80,6 +81,7 @@ mod offer;
 mod opportunistic;
 pub mod quality;
 mod redundancy;
+mod rtx_same;
 mod scheduler;
 mod single;
 mod view;
@@ -96,6 +98,7 @@ pub use redundancy::{
     OnLoss, ParseRedundancyError, PathEstimates, Planned, RedundancyKind, RedundancyPolicy,
     group_size, redundant_packets,
 };
+pub use rtx_same::RtxSame;
 pub use scheduler::{Assignment, Scheduler, SymbolKind};
 pub use single::Single;
 pub use view::{BlockView, MAX_PATHS, PathId, PathView, View};

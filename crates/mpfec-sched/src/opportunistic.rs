@@ -2,25 +2,21 @@
 //!
 //! Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP",
 //! NSDI 2012, section 4.2: opportunistic retransmission (mechanism 1) and penalising slow
-//! subflows (mechanism 2), on top of lowest RTT first. It is what the papers call IETF-MPTCP.
+//! subflows (mechanism 2), on top of lowest RTT first.
 
 use std::time::Instant;
 
-use crate::in_order::InOrder;
 use crate::lowest_rtt::better_is_free;
+use crate::rtx_same::{RtxSame, count_on};
 use crate::scheduler::{Assignment, Scheduler, SymbolKind};
 use crate::view::{BlockView, MAX_PATHS, PathId, View};
 
-/// Lowest RTT first. A path sends what it lost itself, as a subflow of TCP has to; only what a
-/// path lost that is silent or gone goes to others. When the receive window stops the sender on
-/// a path, the path carries the oldest data once more that a slower one has not delivered yet;
-/// and the slower one's window is halved, at most once in each of its round trips.
+/// [`RtxSame`] that helps itself: when the receive window stops the sender on a path, the path
+/// carries the oldest data once more that a slower one has not delivered yet; and the slower
+/// one's window is halved, at most once in each of its round trips.
 #[derive(Debug, Default)]
 pub struct Opportunistic {
-    order: InOrder,
-    version: u64,
-    /// Every block before this one needs nothing until the version changes.
-    cursor: usize,
+    subflows: RtxSame,
     /// The version in which something was sent again: once per feedback.
     resent_in: Option<u64>,
     /// When a path was last penalised, by slot.
@@ -36,39 +32,6 @@ impl Opportunistic {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// What `paths[path]` carries in order: what it lost itself, and unless a better path can
-    /// send now, what nobody else will send, and new data.
-    fn in_order(&mut self, path: usize, view: &View<'_>) -> Option<(usize, SymbolKind, u32)> {
-        let has_turn = !better_is_free(path, view);
-        if view.has_repair {
-            // Of a code, a new symbol is as good on any path.
-            return if has_turn {
-                self.order.next(view)
-            } else {
-                None
-            };
-        }
-        if self.version != view.version {
-            self.version = view.version;
-            self.cursor = 0;
-        }
-        for (index, block) in view.blocks.iter().enumerate().skip(self.cursor) {
-            if let Some((symbol, count)) = lost_by(path, block, view)
-                .or_else(|| has_turn.then(|| abandoned(block, view)).flatten())
-            {
-                return Some((index, symbol, count));
-            }
-            if has_turn && block.unsent > 0 && !view.window_closed {
-                return Some((index, SymbolKind::Source, block.unsent));
-            }
-            let is_settled = block.unsent == 0 && block.deficit() == 0;
-            if is_settled && self.cursor == index {
-                self.cursor += 1;
-            }
-        }
-        None
     }
 
     /// The oldest data that a slower path than `paths[path]` has not delivered, and that path.
@@ -98,7 +61,7 @@ impl Scheduler for Opportunistic {
         if budget == 0 || !view.is_usable(path) {
             return None;
         }
-        if let Some((block, symbol, wanted)) = self.in_order(path, view) {
+        if let Some((block, symbol, wanted)) = self.subflows.next(path, view) {
             return Some(Assignment {
                 block,
                 symbol,
@@ -155,37 +118,10 @@ impl Scheduler for Opportunistic {
     }
 }
 
-/// What `paths[path]` lost of a block.
-fn lost_by(path: usize, block: &BlockView, view: &View<'_>) -> Option<(SymbolKind, u32)> {
-    let of = view.paths[path].slot;
-    let lost = count_on(&block.lost_on, of);
-    (lost > 0).then_some((SymbolKind::Retransmission { of }, lost))
-}
-
-/// What is lost of a block and no path will send by itself.
-fn abandoned(block: &BlockView, view: &View<'_>) -> Option<(SymbolKind, u32)> {
-    let deficit = block.deficit();
-    if deficit == 0 {
-        return None;
-    }
-    if block.lost_on == [0; MAX_PATHS] {
-        return Some((SymbolKind::Repair, deficit));
-    }
-    let is_orphan =
-        |of: &usize| block.lost_on[*of] > 0 && !view.usable().any(|(_, path)| path.slot == *of);
-    let of = (0..MAX_PATHS).find(is_orphan)?;
-    let lost = u32::from(block.lost_on[of]);
-    Some((SymbolKind::Retransmission { of }, lost))
-}
-
 /// Whether the block cannot be delivered without what is on its way, or lost, on the path of
 /// `slot`.
 fn is_held_by(block: &BlockView, slot: usize) -> bool {
     let flying = count_on(&block.in_flight, slot);
     let others = block.held + block.total_in_flight() - flying;
     flying + count_on(&block.lost_on, slot) > 0 && others < block.source_symbols
-}
-
-fn count_on(counts: &[u16; MAX_PATHS], slot: usize) -> u32 {
-    counts.get(slot).map_or(0, |&count| u32::from(count))
 }

@@ -112,7 +112,10 @@ proptest! {
     ) {
         for kind in SchedulerKind::ALL {
             // The reference leaves its data to a better path only if that can send now.
-            if matches!(kind, SchedulerKind::LowestRtt | SchedulerKind::Opportunistic) {
+            if matches!(
+                kind,
+                SchedulerKind::LowestRtt | SchedulerKind::RtxSame | SchedulerKind::Opportunistic
+            ) {
                 for path in &mut paths {
                     path.next_send = epoch();
                 }

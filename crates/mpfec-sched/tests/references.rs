@@ -153,17 +153,35 @@ fn a_subflow_sends_again_what_it_lost_until_it_falls_silent() {
     let mut block = held_up();
     (block.in_flight[1], block.lost_on[1], block.lost_once) = (7, 3, 3);
     let blocks = [block];
-    let ask = |paths: &[PathView], index| {
-        let mut scheduler = SchedulerKind::Opportunistic.build();
-        let chosen = scheduler.select(index, 16, &view(ms(100), 1, paths, &blocks));
-        chosen.map(|chosen| (chosen.symbol, chosen.count))
-    };
     let again = Some((SymbolKind::Retransmission { of: 1 }, 3));
-    assert_eq!(ask(&paths, 0), None);
-    assert_eq!(ask(&paths, 1), again, "even while a faster path is free");
-    paths[1].suspected = true;
-    assert_eq!(ask(&paths, 0), again);
-    assert_eq!(ask(&paths[..1], 0), again, "or is gone");
+    for kind in [SchedulerKind::RtxSame, SchedulerKind::Opportunistic] {
+        let ask = |paths: &[PathView], index| {
+            let mut scheduler = kind.build();
+            let chosen = scheduler.select(index, 16, &view(ms(100), 1, paths, &blocks));
+            chosen.map(|chosen| (chosen.symbol, chosen.count))
+        };
+        paths[1].suspected = false;
+        assert_eq!(ask(&paths, 0), None);
+        assert_eq!(ask(&paths, 1), again, "even while a faster path is free");
+        paths[1].suspected = true;
+        assert_eq!(ask(&paths, 0), again);
+        assert_eq!(ask(&paths[..1], 0), again, "or is gone");
+    }
+}
+
+#[test]
+fn subflows_on_their_own_wait_for_the_slow_one_when_the_receive_window_closes() {
+    let paths = fast_and_slow();
+    let mut block = held_up();
+    (block.in_flight[1], block.lost_on[1]) = (7, 3);
+    let blocks = [block];
+    let closed = View {
+        window_closed: true,
+        ..view(ms(100), 1, &paths, &blocks)
+    };
+    let mut scheduler = SchedulerKind::RtxSame.build();
+    assert_eq!(scheduler.select(0, 16, &closed), None);
+    assert!(scheduler.select(1, 16, &closed).is_some(), "what it lost");
 }
 
 #[test]
