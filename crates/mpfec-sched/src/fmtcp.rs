@@ -71,7 +71,9 @@ fn turns(path: usize, view: &View<'_>) -> Vec<Turn> {
 /// The windows of other paths that are expected to arrive before a packet of `paths[path]`,
 /// which has room: first what is free, then a full window per response time.
 fn earlier_windows(path: usize, view: &View<'_>) -> Vec<Window> {
-    let delivery = |p: &PathView| expected_delivery_time(p.loss, p.srtt, p.rto);
+    // The paper takes half the RTT for the time of delivery `DT_f`, as acknowledgements come
+    // back on the path itself; where they come back on the fastest path, it is longer.
+    let delivery = |p: &PathView| expected_delivery_time(p.loss, p.one_way * 2, p.rto);
     let mine = (delivery(&view.paths[path]).as_secs_f64(), path);
     let mut windows = Vec::new();
     for (j, other) in view.usable().filter(|&(j, _)| j != path) {
@@ -114,3 +116,51 @@ const MOST_EARLIER: f64 = 1e6;
 
 /// Symbols planned at once.
 const MOST_PLANNED: u32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::view::PathId;
+
+    #[test]
+    fn a_slow_path_whose_acknowledgements_return_on_a_fast_one_waits_for_it_as_long_as_it_takes() {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let now = Instant::now();
+        let path = |slot: usize, one_way: u64, rtt: u64, in_flight: u64| PathView {
+            id: PathId(slot as u32),
+            slot,
+            srtt: Duration::from_millis(rtt),
+            min_rtt: Duration::from_millis(rtt),
+            rttvar: Duration::ZERO,
+            rto: Duration::from_millis(rtt),
+            one_way: Duration::from_millis(one_way),
+            loss: 0.0,
+            cwnd: 10_000,
+            in_flight,
+            symbol_bytes: 1000,
+            pacing_rate: 0,
+            next_send: now,
+            since_oldest: Duration::ZERO,
+            suspected: false,
+            backup: false,
+            bandwidth: 0,
+            loss_estimate: Default::default(),
+        };
+        // From 100 + 200 ms on the fast path delivers ten symbols in 200 ms.
+        let paths = [path(0, 100, 200, 10_000), path(1, 500, 600, 0)];
+        let view = View {
+            now,
+            paths: &paths,
+            blocks: &[],
+            has_repair: true,
+            may_protect: true,
+            version: 0,
+            writer_blocked: false,
+            window_closed: false,
+        };
+        let symbols: u32 = earlier_windows(1, &view).iter().map(|w| w.symbols).sum();
+        assert_eq!(symbols, 10);
+    }
+}
