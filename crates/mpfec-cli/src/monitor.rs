@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use crate::clock;
 use crate::names::Names;
 use crate::output::{
-    Event, LossReport, Output, PathChangeReport, PathProgress, PathReport, Progress, Silence,
+    Event, LossReport, Output, ParityCounts, PathChangeReport, PathProgress, PathReport, Progress,
+    Silence,
 };
 use crate::units::{mbps, ms, rounded};
 
@@ -138,6 +139,7 @@ pub(crate) fn path_report(
         received_bytes: path.received_bytes,
         cwnd_bytes: path.cwnd_bytes,
         losses: LossReport::from(path),
+        parity: ParityCounts::of(path),
         state: path.state.to_string(),
     }
 }

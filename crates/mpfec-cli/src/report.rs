@@ -136,6 +136,7 @@ mod tests {
             received_bytes: 0,
             cwnd_bytes: 0,
             losses: LossReport::default(),
+            parity: None,
             state: "active".to_owned(),
         }
     }

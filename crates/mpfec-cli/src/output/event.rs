@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::LossReport;
+use super::{LossReport, ParityCounts};
 
 /// Everything that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -203,6 +203,9 @@ pub(crate) struct PathReport {
     pub(crate) cwnd_bytes: u64,
     /// The lost packets by verdict, and what spoke for the latest.
     pub(crate) losses: LossReport,
+    /// Where parity was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parity: Option<ParityCounts>,
     pub(crate) state: String,
 }
 

@@ -3,6 +3,7 @@
 mod bars;
 mod event;
 mod losses;
+mod parity;
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,7 @@ pub(crate) use self::event::{
     PathReport, PerfResult, Progress, RunsProgress, Silence, SkippedReport, TicketReport,
 };
 pub(crate) use self::losses::LossReport;
+pub(crate) use self::parity::ParityCounts;
 use crate::clock;
 use crate::error::CliError;
 use crate::units;

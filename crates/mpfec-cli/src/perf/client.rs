@@ -16,7 +16,7 @@ use crate::engine;
 use crate::error::CliError;
 use crate::monitor::{Monitor, Watched};
 use crate::names::Names;
-use crate::output::{Event, Output, PathReport, PerfResult};
+use crate::output::{Event, Output, ParityCounts, PathReport, PerfResult};
 use crate::units::{self, mbps, rounded};
 use crate::usage::usage;
 
@@ -108,6 +108,9 @@ fn goodput(bytes: u64, seconds: f64) -> f64 {
 pub(super) fn show(output: &Output, result: PerfResult) {
     for path in &result.paths {
         output.result(&path_line(path));
+        if let Some(line) = path.parity.as_ref().and_then(ParityCounts::line) {
+            output.result(&format!("{:>12}  {line}", ""));
+        }
     }
     for line in lines(&result) {
         output.result(&line);

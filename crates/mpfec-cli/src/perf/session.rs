@@ -13,7 +13,7 @@ use super::{Measured, PerfHello};
 use crate::clock;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
-use crate::output::{LossReport, PathReport};
+use crate::output::{LossReport, ParityCounts, PathReport};
 use crate::report::{coefficient_bytes, repair_ratio};
 use crate::units::{ms, rounded};
 
@@ -63,6 +63,8 @@ struct SenderPath {
     cwnd_bytes: u64,
     #[serde(default)]
     losses: LossReport,
+    #[serde(default)]
+    parity: Option<ParityCounts>,
 }
 
 /// What a measurement yields at the client.
@@ -89,6 +91,7 @@ impl Outcome {
             path.sent_bytes = theirs.sent_bytes;
             path.cwnd_bytes = theirs.cwnd_bytes;
             path.losses = theirs.losses.clone();
+            path.parity = theirs.parity.clone();
         }
     }
 }
@@ -238,6 +241,7 @@ fn sender_paths(stats: &ConnectionStats) -> Vec<SenderPath> {
             sent_bytes: path.sent_bytes,
             cwnd_bytes: path.cwnd_bytes,
             losses: LossReport::from(path),
+            parity: ParityCounts::of(path),
         })
         .collect()
 }

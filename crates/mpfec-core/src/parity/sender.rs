@@ -22,6 +22,8 @@ pub(crate) struct ParitySender {
     since: Option<Instant>,
     /// A packet did not fit into the parity any more.
     is_full: bool,
+    /// Packets that share a parity, as last told to people.
+    told: u32,
     pub(crate) counters: ParityCounters,
 }
 
@@ -64,6 +66,7 @@ impl ParitySender {
             sum: Vec::new(),
             since: None,
             is_full: false,
+            told: AdaptiveRatio::START as u32,
             counters: ParityCounters::default(),
         }
     }
@@ -129,11 +132,21 @@ impl ParitySender {
         }
     }
 
-    /// Time goes on.
-    pub(crate) fn update(&mut self, now: Instant, rtt: Duration) {
-        if let Rule::Adaptive(ratio) = &mut self.rule {
-            ratio.update(now, rtt);
+    /// Time goes on. Returns the number of packets that share a parity if it has become half or
+    /// twice what it was when that was last told.
+    pub(crate) fn update(&mut self, now: Instant, rtt: Duration) -> Option<u32> {
+        let Rule::Adaptive(ratio) = &mut self.rule else {
+            return None;
+        };
+        if !ratio.update(now, rtt) {
+            return None;
         }
+        let packets = ratio.packets();
+        let is_news = packets >= 2 * self.told || 2 * packets <= self.told;
+        is_news.then(|| {
+            self.told = packets;
+            packets
+        })
     }
 
     /// The peer says that so many packets were rebuilt so far. Returns whether that is news;

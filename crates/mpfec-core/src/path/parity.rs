@@ -74,11 +74,14 @@ impl Path {
         }
     }
 
-    /// An acknowledgement came: the ratio may have to change.
+    /// An acknowledgement came: the ratio may have to change. Round trips are those without
+    /// queues: the paper wants three at least, and a full queue would slow adaptation down.
     pub(crate) fn on_parity_time(&mut self, now: Instant) {
-        let srtt = self.srtt();
-        if let Some(parity) = &mut self.parity {
-            parity.update(now, srtt);
+        let (id, rtt) = (self.id, self.rtt.min());
+        if let Some(parity) = &mut self.parity
+            && let Some(packets) = parity.update(now, rtt)
+        {
+            tracing::info!("path {id}: a parity for every {packets} packets");
         }
     }
 }
