@@ -45,7 +45,9 @@ fuzz_target!(|input: Input| {
             let esi = first.wrapping_add(nth * u32::from(push.stride)) % (1 << 24);
             let length = push
                 .length
-                .map_or(bytes, |length| usize::from(length) % 1000);
+                .map_or(input.code.symbol_length(k, bytes, esi), |length| {
+                    usize::from(length) % 1000
+                });
             (esi, noise(u32::from(push.seed) + nth, length))
         })
     });

@@ -3,6 +3,7 @@
 
 use arbitrary::Arbitrary;
 use bytes::Bytes;
+use mpfec_codec::batch::MAX_BATCH;
 use mpfec_codec::parity::{ParityDecoder, ParityEncoder};
 use mpfec_codec::pipeline::{MAX_GROUP, PipelineCode, PipelineDecoder, PipelineEncoder};
 use mpfec_codec::{
@@ -17,6 +18,7 @@ pub enum Code {
     Uncoded,
     Parity,
     Pipeline,
+    Batch,
 }
 
 impl Code {
@@ -26,6 +28,7 @@ impl Code {
         let any = u32::from(any);
         match self {
             Self::Pipeline => any % MAX_GROUP as u32 + 1,
+            Self::Batch => any % MAX_BATCH + 1,
             Self::RaptorQ if any % 4 == 3 => [90, 150, 257, 400][any as usize / 4 % 4],
             Self::Linear if any % 4 == 3 => [100, 200, 256, 300][any as usize / 4 % 4],
             _ => any / 4 % 40 + 1,
@@ -34,19 +37,35 @@ impl Code {
 
     /// Whether any K symbols that it took give the block.
     fn never_fails(self, esi: u32) -> bool {
-        self != Self::RaptorQ && (self != Self::Linear || esi < 256)
+        match self {
+            Self::RaptorQ | Self::Batch => false,
+            Self::Linear => esi < 256,
+            Self::Uncoded | Self::Parity | Self::Pipeline => true,
+        }
+    }
+
+    /// Bytes of a symbol of a block of K symbols of `bytes`: combinations have their
+    /// coefficients in front.
+    pub fn symbol_length(self, k: u32, bytes: usize, esi: u32) -> usize {
+        let coefficients = if self == Self::Batch && esi >= k {
+            k
+        } else {
+            0
+        };
+        coefficients as usize + bytes
     }
 
     /// Whether a symbol of `length` bytes may belong to a block of K symbols of `bytes`.
     fn fits(self, k: u32, bytes: usize, esi: u32, length: usize) -> bool {
         let exists = match self {
-            Self::RaptorQ | Self::Linear => true,
+            Self::RaptorQ | Self::Linear | Self::Batch => true,
             Self::Uncoded => esi < k,
             Self::Parity => esi <= k,
             Self::Pipeline => esi < k + 256 - MAX_GROUP as u32,
         };
         let may_be_short = esi < k && self != Self::Pipeline;
-        exists && (length == bytes || may_be_short && (1..bytes).contains(&length))
+        let full = self.symbol_length(k, bytes, esi);
+        exists && (length == full || may_be_short && (1..bytes).contains(&length))
     }
 }
 
@@ -83,6 +102,7 @@ impl Encoder {
             Code::Linear => CodecKind::Linear.encoder(size),
             Code::Uncoded => CodecKind::Uncoded.encoder(size),
             Code::Parity => Box::new(ParityEncoder::new(size)),
+            Code::Batch => CodecKind::Batch.encoder(size),
             Code::Pipeline => {
                 let mut encoder = PipelineEncoder::new(PipelineCode::new(SEED), size);
                 for packet in source {
@@ -141,6 +161,7 @@ impl Watched {
             Code::RaptorQ => CodecKind::RaptorQ.decoder(source_symbols, size),
             Code::Linear => CodecKind::Linear.decoder(source_symbols, size),
             Code::Uncoded => CodecKind::Uncoded.decoder(source_symbols, size),
+            Code::Batch => CodecKind::Batch.decoder(source_symbols, size),
             Code::Parity | Code::Pipeline => Box::new(ParityDecoder::new(source_symbols, size)),
         };
         let decoder = match code {
@@ -176,6 +197,16 @@ impl Watched {
             Decoder::Pipeline(decoder) => decoder.push(id(esi), symbol),
         };
         let after = self.missing();
+        if let Some(source) = self.sources.get_mut(esi as usize)
+            && self.code == Code::Batch
+            && !self.is_complete
+            && !*source
+            && result == Ok(Progress::Redundant)
+        {
+            // It follows from combinations, but is kept and need not be computed.
+            *source = true;
+            self.is_true &= is_true;
+        }
         assert_eq!(result.is_ok(), fits, "symbol {esi}: {result:?}");
         match result {
             Ok(Progress::Complete | Progress::Useful { .. }) => self.took(esi, is_true),
