@@ -159,6 +159,7 @@ mod tests {
             version: 0,
             writer_blocked: false,
             window_closed: false,
+            window: 1000,
         };
         let symbols: u32 = earlier_windows(1, &view).iter().map(|w| w.symbols).sum();
         assert_eq!(symbols, 10);

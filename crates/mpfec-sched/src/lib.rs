@@ -61,6 +61,7 @@
 //!     version: 1,
 //!     writer_blocked: false,
 //!     window_closed: false,
+//!     window: 1000,
 //! };
 //! // The fast path takes source symbols of the block, up to a batch at once.
 //! let mut scheduler = SchedulerKind::EarliestArrival.build();

@@ -175,6 +175,8 @@ pub struct View<'a> {
     pub writer_blocked: bool,
     /// Flow control stops new source symbols.
     pub window_closed: bool,
+    /// Symbols that flow control and the send buffer let be on their way at once.
+    pub window: u64,
 }
 
 impl View<'_> {

@@ -96,6 +96,7 @@ fn still<'a>(
         version: 0,
         writer_blocked,
         window_closed: false,
+        window: 1000,
     }
 }
 
@@ -109,6 +110,7 @@ proptest! {
         has_repair in any::<bool>(),
         writer_blocked in any::<bool>(),
         window_closed in prop::bool::weighted(0.2),
+        window in 1u64..10_000,
     ) {
         for kind in SchedulerKind::ALL {
             // The reference leaves its data to a better path only if that can send now.
@@ -121,7 +123,7 @@ proptest! {
                 }
             }
             let view = View {
-                now: epoch(), paths: &paths, blocks: &blocks, has_repair, may_protect: true, version: 1, writer_blocked, window_closed,
+                now: epoch(), paths: &paths, blocks: &blocks, has_repair, may_protect: true, version: 1, writer_blocked, window_closed, window,
             };
             let mut scheduler = kind.build();
             let answers: Vec<_> = (0..paths.len()).map(|index| scheduler.select(index, 8, &view)).collect();

@@ -50,6 +50,7 @@ fn view<'a>(paths: &'a [PathView], blocks: &'a [BlockView]) -> View<'a> {
         version: 1,
         writer_blocked: false,
         window_closed: false,
+        window: 1000,
     }
 }
 

@@ -43,6 +43,7 @@ fn ask(path: usize, paths: &[PathView], blocks: &[BlockView]) -> Option<Assignme
         version: 1,
         writer_blocked: false,
         window_closed: false,
+        window: 1000,
     };
     SchedulerKind::Quality.build().select(path, 64, &view)
 }

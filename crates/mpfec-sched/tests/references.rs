@@ -27,6 +27,7 @@ fn view<'a>(
         version,
         writer_blocked: true,
         window_closed: false,
+        window: 1000,
     }
 }
 

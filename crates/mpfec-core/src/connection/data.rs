@@ -172,6 +172,7 @@ fn view<'a>(
         writer_blocked: streams.writer_blocked(),
         // What is in a block has its credit already; only then does the window hold it back.
         window_closed: streams.window_closed() && !streams.has_unsent(),
+        window: streams.window_symbols(),
     }
 }
 

@@ -36,6 +36,16 @@ impl Streams {
         self.writers.by_window()
     }
 
+    /// Symbols that the peer's flow control and the send buffers let be on their way at once.
+    pub(crate) fn window_symbols(&self) -> u64 {
+        let peer = &self.peer;
+        let of_stream = peer.bidi_local.max(peer.bidi_remote).max(peer.uni);
+        let of_stream = of_stream.min(self.sending.buffer);
+        let streams = self.send.len().max(1) as u64;
+        let bytes = peer.max_data.min(of_stream.saturating_mul(streams));
+        bytes / self.sending.symbol_size.bytes() as u64
+    }
+
     /// Whether there are source symbols that never left.
     pub(crate) fn has_unsent(&self) -> bool {
         self.sending.queue.unsent() > 0

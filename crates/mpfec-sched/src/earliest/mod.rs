@@ -18,7 +18,7 @@ use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
 use crate::scheduler::{Assignment, Scheduler, SymbolKind};
 use crate::view::{BlockView, MAX_PATHS, View};
-use crate::worth::adds_throughput;
+use crate::worth::worth_having;
 
 use ledger::{Idle, Ledger};
 use load::Load;
@@ -49,8 +49,6 @@ struct Seen {
     cursor: usize,
     /// A block that holds back delivery misses repairs: it is protected whatever it takes.
     has_lost_again: bool,
-    /// Symbols of all blocks: what flow control and the send buffer let in.
-    window: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +104,6 @@ impl EarliestArrival {
         };
         for block in view.blocks {
             seen.unsent += u64::from(block.unsent);
-            seen.window += u64::from(block.source_symbols);
             seen.has_lost_again |= view.may_protect && block.head && lost_again(block, view);
         }
         let written = seen.unsent.saturating_sub(expected);
@@ -132,11 +129,8 @@ impl EarliestArrival {
     }
 
     /// Whether a path that others make dispensable for what there is takes data all the same.
-    fn must_not_idle(&self, path: usize, bulk: bool, outlook: &Outlook, view: &View<'_>) -> bool {
-        if bulk {
-            return adds_throughput(path, self.seen.window, view);
-        }
-        outlook.is_needed(self.load.get(view.now))
+    fn must_not_idle(&self, bulk: bool, outlook: &Outlook, view: &View<'_>) -> bool {
+        bulk || outlook.is_needed(self.load.get(view.now))
     }
 
     /// Gives the slot to the first block, in delivery order, that needs more symbols than the
@@ -259,14 +253,18 @@ impl Scheduler for EarliestArrival {
         let asking = &view.paths[path];
         let slot = asking.slot.min(MAX_PATHS - 1);
         self.ledger.follow(slot, asking.id);
-        let outlook = Outlook::new(path, self.ledger.redundancy(), view);
+        // Through a small window more passes without the paths that hold it back.
+        let worth = worth_having(view);
+        let outlook = Outlook::new(path, &worth, self.ledger.redundancy(), view);
         let bulk = self.is_bulk(&outlook, view);
 
         let mut mode = Mode::Busy;
-        let mut found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
-        if found.is_none() && self.seen.unsent > 0 && self.must_not_idle(path, bulk, &outlook, view)
-        {
-            found = self.youngest(budget, view);
+        let mut found = None;
+        if worth[path] {
+            found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
+            if found.is_none() && self.seen.unsent > 0 && self.must_not_idle(bulk, &outlook, view) {
+                found = self.youngest(budget, view);
+            }
         }
         if found.is_none() && view.has_repair && view.may_protect {
             mode = Mode::Spare;

@@ -23,8 +23,14 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// `redundancy` is the share of slots that go to repair ahead of loss.
-    pub(super) fn new(asking: usize, redundancy: f64, view: &View<'_>) -> Self {
+    /// `worth` tells which paths carry source symbols at all, `redundancy` is the share of slots
+    /// that go to repair ahead of loss.
+    pub(super) fn new(
+        asking: usize,
+        worth: &[bool; MAX_PATHS],
+        redundancy: f64,
+        view: &View<'_>,
+    ) -> Self {
         let me = Estimate::of(&view.paths[asking], true, view);
         let arrival = me.arrival();
         let mut outlook = Self {
@@ -37,7 +43,7 @@ impl Outlook {
             faster: 0.0,
         };
         let (mut shortest, mut longest) = (me.delay, me.delay);
-        for (j, path) in view.usable() {
+        for (j, path) in view.usable().filter(|&(j, _)| j == asking || worth[j]) {
             let other = if j == asking {
                 me
             } else {

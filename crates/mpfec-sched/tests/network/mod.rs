@@ -296,6 +296,7 @@ impl Network {
             version: self.version,
             writer_blocked: self.unwritten > 0,
             window_closed: self.unwritten > 0 && !unsent,
+            window: u64::from(self.window),
         };
         let Some(assignment) = self.scheduler.select(index, self.batch, &view) else {
             return false;

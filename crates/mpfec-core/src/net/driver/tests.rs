@@ -108,6 +108,7 @@ async fn a_connection_that_is_over_waits_no_more_to_be_taken() {
     let shared = Arc::clone(&guard.0);
     driver.let_wait(guard);
     shared.lock().connection.close(clock::now(), 0, "");
+    driver.transmit(&shared);
     let over = clock::now() + Duration::from_secs(10);
     shared.lock().connection.handle_timeout(over);
     driver.hand_over(handle, &shared);
