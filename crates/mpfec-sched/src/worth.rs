@@ -22,7 +22,8 @@ pub(crate) fn adds_throughput(path: usize, window: u64, view: &View<'_>) -> bool
     if sooner == 0.0 {
         return true;
     }
-    let with = (sooner + arriving_rate(me)).min(window / me.srtt.as_secs_f64().max(1e-6));
+    let in_window = window / (SOUND_MARGIN * me.srtt.as_secs_f64()).max(1e-6);
+    let with = (sooner + arriving_rate(me)).min(in_window);
     let without = sooner.min(window / shortest.max(1e-6));
     with > without
 }
@@ -43,6 +44,9 @@ fn delivery(path: &PathView) -> f64 {
     let loss = path.loss_bounded();
     path.one_way.as_secs_f64() + loss / (1.0 - loss) * path.srtt.as_secs_f64()
 }
+
+/// Where a window is about filled without a path, estimates of rates and delays do not decide.
+const SOUND_MARGIN: f64 = 1.1;
 
 /// Symbols per second that arrive.
 fn arriving_rate(path: &PathView) -> f64 {
