@@ -66,8 +66,8 @@ impl Setup {
             {
                 return Err(SetupError::DuplicateName(path.name.clone()));
             }
-            check_link(&format!("path {}, forward", path.name), &path.forward)?;
-            check_link(&format!("path {}, backward", path.name), &path.backward)?;
+            link(&format!("path {}, forward", path.name), &path.forward)?;
+            link(&format!("path {}, backward", path.name), &path.backward)?;
         }
         for (index, timed) in self.changes.iter().enumerate() {
             let (change, path, paths) = (index + 1, timed.path + 1, self.paths.len());
@@ -98,7 +98,13 @@ fn check_name(name: &str) -> Result<(), SetupError> {
     }
 }
 
-fn check_link(place: &str, link: &LinkConfig) -> Result<(), SetupError> {
+/// Checks a change of the link that errors call `place`.
+pub(crate) fn change(place: &str, change: &Change) -> Result<(), SetupError> {
+    Place(place).change(change)
+}
+
+/// Checks all figures of the link that errors call `place`.
+pub(crate) fn link(place: &str, link: &LinkConfig) -> Result<(), SetupError> {
     let place = Place(place);
     let figures = [
         Change::Rate(link.rate),

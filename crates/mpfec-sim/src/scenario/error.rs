@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::SetupError;
 use crate::toml::ParseError;
 
 /// Why a file is not a scenario: which file, where in it, and what.
@@ -100,6 +101,27 @@ pub enum ScenarioProblem {
     /// Anything else.
     #[error("{0}")]
     Other(String),
+}
+
+impl ScenarioProblem {
+    /// The keys that lead from its table to the culprit, as far as the problem says so.
+    pub(super) fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Range { key, .. } => vec![key],
+            Self::Setup(ParseError::Setup(SetupError::Range { place, what, .. })) => {
+                // "loss_percent", or "burst length".
+                let key = what.split([' ', ',']).next();
+                direction(place).into_iter().chain(key).collect()
+            }
+            Self::Setup(ParseError::Link { place, .. }) => direction(place).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The table of a path that a place such as "path A, forward" is about.
+fn direction(place: &str) -> Option<&str> {
+    place.rsplit_once(", ").map(|(_, direction)| direction)
 }
 
 struct Line(Option<usize>);

@@ -165,8 +165,9 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
         })
     })?;
     check_name(&name).map_err(|problem| Trouble::at(["name"], problem))?;
-    file.take_grid()?;
     let base_plan = Arc::new(file.plan()?);
+    // It has a point for each of the paths, which are as many as there may be.
+    file.take_grid()?;
     let cases = cases(&file)?;
     let variants = variants(&file, &base_plan)?;
     let cells = cases.len() * variants.len();

@@ -42,7 +42,7 @@ impl ApplicationTable {
     pub(super) fn read(&self, limit: Option<f64>) -> Result<Application, Trouble> {
         self.check_keys()?;
         self.read_kind(limit)
-            .map_err(|problem| Trouble::at(["application"], problem).named("application"))
+            .map_err(|problem| Trouble::of_key(["application"], problem).named("application"))
     }
 
     fn check_keys(&self) -> Result<(), Trouble> {

@@ -192,4 +192,14 @@ mod tests {
         let error = Scenario::from_toml(&text, "grid.toml").expect_err("upside down");
         assert!(error.to_string().contains("rtt_ms"), "{error}");
     }
+
+    #[test]
+    fn a_grid_without_paths_is_an_error() {
+        let (grid, _) = FILE.split_once("[[path]]").expect("paths");
+        let error = Scenario::from_toml(grid, "grid.toml").expect_err("no paths");
+        assert_eq!(
+            error.to_string(),
+            "grid.toml: a setup has 1 to 8 paths, not 0"
+        );
+    }
 }

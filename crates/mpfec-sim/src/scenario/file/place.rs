@@ -38,6 +38,17 @@ impl Trouble {
         }
     }
 
+    /// The same for a table whose problem names the key.
+    pub(super) fn of_key<'a>(
+        table: impl IntoIterator<Item = &'a str>,
+        problem: ScenarioProblem,
+    ) -> Self {
+        let mut trouble = Self::at(table, problem);
+        let keys = trouble.problem.keys().into_iter().map(str::to_owned);
+        trouble.path.extend(keys);
+        trouble
+    }
+
     pub(super) fn syntax(error: &toml::de::Error) -> Self {
         Self {
             offset: error.span().map(|span| span.start),
@@ -90,11 +101,14 @@ fn offset_of(text: &str, path: &[String]) -> Option<usize> {
     let (first, rest) = path.split_first()?;
     let (key, mut value) = root.get_ref().get_key_value(first.as_str())?;
     let mut offset = key.span().start;
-    for step in rest {
+    for (depth, step) in rest.iter().enumerate() {
         let next = match value.get_ref() {
-            DeValue::Table(table) => table
-                .get_key_value(step.as_str())
-                .map(|(key, value)| (key.span().start, value)),
+            DeValue::Table(table) => {
+                let next = rest.get(depth + 1).map(String::as_str);
+                let step = inherited(table, step, next);
+                let found = table.get_key_value(step);
+                found.map(|(key, value)| (key.span().start, value))
+            }
             DeValue::Array(array) => step
                 .parse::<usize>()
                 .ok()
@@ -106,6 +120,23 @@ fn offset_of(text: &str, path: &[String]) -> Option<usize> {
         (offset, value) = next;
     }
     Some(offset)
+}
+
+/// The key of `table` that `step` means: what a direction of a path does not say itself, `both`
+/// says for it.
+fn inherited<'a>(table: &DeTable<'_>, step: &'a str, next: Option<&str>) -> &'a str {
+    if !["forward", "backward"].contains(&step) {
+        return step;
+    }
+    let says = |name: &str| {
+        let table = table.get(name).and_then(|value| value.get_ref().as_table());
+        table.is_some_and(|table| next.is_none_or(|next| table.contains_key(next)))
+    };
+    if says(step) || table.contains_key(step) && !says("both") {
+        step
+    } else {
+        "both"
+    }
 }
 
 /// A value that is in its range.

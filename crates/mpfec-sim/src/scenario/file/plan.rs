@@ -12,8 +12,8 @@ use crate::scenario::error::ScenarioProblem;
 use crate::scenario::topology::{Lent, LinkChange, SharedLink};
 use crate::scenario::{Application, Plan, Traffic, TrafficKind};
 use crate::toml::link::LinkTable;
-use crate::toml::{DirectionName, PathTable};
-use crate::{Change, Direction, LinkConfig, Setup, TimedChange};
+use crate::toml::{DirectionName, ParseError, PathTable};
+use crate::{Change, Direction, PathSetup, Setup, SetupError, TimedChange, check};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,8 +105,18 @@ impl ScenarioTable {
         for (index, change) in self.changes.iter().enumerate() {
             let place = format!("change {}", index + 1);
             change
-                .read(&mut plan, &place)
+                .read(&mut plan)
                 .map_err(|trouble| trouble.under("change", index, &place))?;
+        }
+        if plan.most_blocks() > MOST_BLOCKS {
+            let problem = format!(
+                "a run has at most {MOST_BLOCKS} blocks or frames, and this one may have {:.0}",
+                plan.most_blocks()
+            );
+            return Err(Trouble::at(
+                ["application"],
+                ScenarioProblem::Other(problem),
+            ));
         }
         self.read_traffic(&mut plan)?;
         for (path, table) in self.paths.iter().enumerate() {
@@ -141,9 +151,8 @@ impl ScenarioTable {
             };
             let path = path
                 .read_as(&place)
-                .map_err(|error| Trouble::at(["link", &index], error.into()))?;
-            check_rates(&place, &path.forward, &path.backward)
-                .map_err(|problem| Trouble::at(["link", &index], problem))?;
+                .and_then(|path| checked(&place, path))
+                .map_err(|error| Trouble::of_key(["link", &index], error.into()))?;
             links.push(SharedLink {
                 name: path.name,
                 forward: path.forward,
@@ -173,9 +182,8 @@ impl ScenarioTable {
             };
             let path = path
                 .read_as(&place)
-                .map_err(|error| Trouble::at(["path", &index], error.into()))?;
-            check_rates(&place, &path.forward, &path.backward)
-                .map_err(|problem| Trouble::at(["path", &index], problem))?;
+                .and_then(|path| checked(&place, path))
+                .map_err(|error| Trouble::of_key(["path", &index], error.into()))?;
             setup.paths.push(path);
             via.push(
                 links_called(links, &table.via)
@@ -218,23 +226,18 @@ impl ScenarioTable {
 }
 
 impl ChangeTable {
-    fn read(&self, plan: &mut Plan, place: &str) -> Result<(), Trouble> {
+    fn read(&self, plan: &mut Plan) -> Result<(), Trouble> {
+        let of_set = |error: ParseError| Trouble::of_key(["set"], error.into());
         let mut changes = match self.set {
-            Some(table) => table
-                .changes(place)
-                .map_err(|error| Trouble::at(["set"], error.into()))?,
+            Some(table) => table.changes("set").map_err(of_set)?,
             None => Vec::new(),
         };
-        let is_too_fast = |change: &Change| match change {
-            Change::Rate(rate) => rate.is_none_or(|rate| rate as f64 > MOST_MBPS * 1e6),
-            _ => false,
-        };
-        if changes.iter().any(is_too_fast) {
-            let problem = range("rate_mbps", f64::INFINITY, 1e-6, MOST_MBPS);
-            return Err(Trouble::at(
-                ["set"],
-                problem.expect_err("infinity is in no range"),
-            ));
+        for change in &changes {
+            if let Change::Rate(rate) = change {
+                let mbps = rate.map_or(f64::INFINITY, |rate| rate as f64 / 1e6);
+                check_rate("set", mbps).map_err(|error| of_set(error.into()))?;
+            }
+            check::change("set", change).map_err(|error| of_set(error.into()))?;
         }
         changes.extend(
             self.cut
@@ -313,6 +316,39 @@ impl LentTable {
 }
 
 impl Plan {
+    /// Blocks or frames that a run can get through, 0 if it has none: when each of them began and
+    /// ended is kept.
+    fn most_blocks(&self) -> f64 {
+        let seconds = (self.warmup + self.duration).as_secs_f64();
+        match self.application {
+            Application::Blocks {
+                block_bytes,
+                rate,
+                count,
+            } => {
+                let rate = rate.map_or_else(|| self.most_bits_per_second(), |rate| rate as f64);
+                let blocks = rate * seconds / 8.0 / block_bytes as f64;
+                count.map_or(blocks, |count| blocks.min(count as f64))
+            }
+            Application::Video { fps, .. } => fps * seconds,
+            Application::Bulk { .. } | Application::Web { .. } => 0.0,
+        }
+    }
+
+    /// What all paths carry while each is at its fastest.
+    fn most_bits_per_second(&self) -> f64 {
+        let fastest = |(index, path): (usize, &PathSetup)| {
+            let changed = self.setup.changes.iter().filter_map(|timed| {
+                let Change::Rate(rate) = timed.change else {
+                    return None;
+                };
+                rate.filter(|_| timed.path == index)
+            });
+            changed.chain(path.forward.rate).max().unwrap_or(0) as f64
+        };
+        self.setup.paths.iter().enumerate().map(fastest).sum()
+    }
+
     /// Whether it has the very paths that a table has: variants name them by position.
     pub(super) fn has_paths_of(&self, table: &Table) -> bool {
         let names = table
@@ -378,18 +414,33 @@ pub(super) fn links_called(
     Ok(route)
 }
 
-/// Time must pass on the way, or a run would never end.
-fn check_rates(
-    place: &str,
-    forward: &LinkConfig,
-    backward: &LinkConfig,
-) -> Result<(), ScenarioProblem> {
-    for (direction, link) in [("forward", forward), ("backward", backward)] {
-        let key = format!("{place}, {direction}: rate_mbps");
-        let mbps = link.rate.map_or(f64::INFINITY, |rate| rate as f64 / 1e6);
-        range(&key, mbps, 1e-6, MOST_MBPS)?;
+/// The path or link if all of its figures are in their ranges. Time must pass on the way, or a
+/// run would never end.
+fn checked(place: &str, path: PathSetup) -> Result<PathSetup, ParseError> {
+    for (direction, link) in [("forward", &path.forward), ("backward", &path.backward)] {
+        let place = format!("{place}, {direction}");
+        let rate = link.rate.ok_or_else(|| ParseError::Link {
+            place: place.clone(),
+            problem: "rate_mbps is missing: it is from 0.000001 to 10000",
+        })?;
+        check_rate(&place, rate as f64 / 1e6)?;
+        check::link(&place, link)?;
     }
-    Ok(())
+    Ok(path)
+}
+
+fn check_rate(place: &str, got: f64) -> Result<(), SetupError> {
+    let (least, most) = (1e-6, MOST_MBPS);
+    if (least..=most).contains(&got) {
+        return Ok(());
+    }
+    Err(SetupError::Range {
+        place: place.to_owned(),
+        what: "rate_mbps",
+        got,
+        least,
+        most,
+    })
 }
 
 fn seconds(
@@ -430,3 +481,4 @@ const MOST_FLOWS: usize = 256;
 const MOST_CONNECTIONS: usize = 64;
 const MOST_CHANGES: usize = 1000;
 const MOST_SAMPLES: f64 = 100_000.0;
+const MOST_BLOCKS: f64 = 1e7;

@@ -175,16 +175,40 @@ fn mistakes_are_named_with_file_line_place_and_what_would_be_right() {
         ),
         (
             "[application]\nkind = \"blocks\"\nblock_bytes = 0.5",
-            "a.toml, line 23: application: block_bytes is 0.5, which is not from 1 to 1000000000",
+            "a.toml, line 25: application: block_bytes is 0.5, which is not from 1 to 1000000000",
+        ),
+        (
+            "[application]\nkind = \"blocks\"\nblock_bytes = 1\nrate_mbps = 100",
+            "a.toml, line 23: a run has at most 10000000 blocks or frames, and this one may have 62500000",
+        ),
+        (
+            "[application]\nkind = \"blocks\"\nblock_bytes = 1\n[[change]]\nat_s = 1\npath = \"B\"\nset = { rate_mbps = 90 }",
+            "a.toml, line 23: a run has at most 10000000 blocks or frames, and this one may have 62500000",
         ),
         // Paths, links and changes.
         (
             "[[path]]\nname = \"C\"\nboth = { rate_mbps = 1, delay_ms = -1 }",
-            "a.toml, line 23: path C, forward: delay_ms is -1, which is not from 0 to 8640000000",
+            "a.toml, line 25: path C, forward: delay_ms is -1, which is not from 0 to 8640000000",
         ),
         (
             "[[path]]\nname = \"C\"",
-            "a.toml, line 23: path C, forward: rate_mbps is inf, which is not from 0.000001 to 10000",
+            "a.toml, line 23: path C, forward: rate_mbps is missing: it is from 0.000001 to 10000",
+        ),
+        (
+            "[[path]]\nname = \"C\"\n[path.both]\ndelay_ms = 5\nrate_mbps = 20000\n[path.backward]\nloss_percent = 1",
+            "a.toml, line 27: path C, forward: rate_mbps is 20000, which is not from 0.000001 to 10000",
+        ),
+        (
+            "[[path]]\nname = \"C\"\n[path.both]\nrate_mbps = 2\n[path.backward]\nloss_percent = 101",
+            "a.toml, line 28: path C, backward: loss_percent is 101, which is not from 0 to 100",
+        ),
+        (
+            "[[link]]\nname = \"edge\"\nboth = { rate_mbps = 1, gilbert = { enter = 0.1, leave = nan } }",
+            "a.toml, line 25: link edge, forward: share of leaving the bad state is NaN, which is not from 0 to 1",
+        ),
+        (
+            "[[link]]\nname = \"edge\"\nboth = { rate_mbps = 1, overhead = 4000000000 }",
+            "a.toml, line 25: link edge, forward: overhead, bytes is 4000000000, which is not from 0 to 256",
         ),
         (
             "[[path]]\nname = \"C\"\nboth = { rate_mbps = 1 }\nvia = [\"cores\"]",
@@ -212,7 +236,19 @@ fn mistakes_are_named_with_file_line_place_and_what_would_be_right() {
         ),
         (
             "[[change]]\nat_s = 1\npath = \"A\"\nset = { rate_mbps = inf }",
-            "a.toml, line 26: change 1: rate_mbps is inf, which is not from 0.000001 to 10000",
+            "a.toml, line 26: change 1: set: rate_mbps is inf, which is not from 0.000001 to 10000",
+        ),
+        (
+            "[[change]]\nat_s = 1\npath = \"A\"\n[change.set]\nloss_percent = 1\nrate_mbps = 20000",
+            "a.toml, line 28: change 1: set: rate_mbps is 20000, which is not from 0.000001 to 10000",
+        ),
+        (
+            "[[change]]\nat_s = 1\nlink = \"core\"\nset = { gilbert = { enter = 5, leave = 0.1 } }",
+            "a.toml, line 26: change 1: set: share of entering the bad state is 5, which is not from 0 to 1",
+        ),
+        (
+            "[[change]]\nat_s = 1\npath = \"A\"\nset = { mtu = 0 }",
+            "a.toml, line 26: change 1: set: mtu, bytes is 0, which is not from 29 to 65563",
         ),
         // Traffic.
         (
