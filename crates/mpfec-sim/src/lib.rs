@@ -66,7 +66,7 @@ pub use self::config::{Change, LinkConfig, MAX_DELAY};
 pub use self::counters::{DropReason, LinkCounters};
 pub use self::fault::Faults;
 pub use self::host::{Host, Packet};
-pub use self::link::{Delivered, Link};
+pub use self::link::{Delivered, Link, MOST_HELD_BYTES};
 pub use self::loss::GilbertElliott;
 pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEnds};
 pub use self::node::{Application, Node};

@@ -200,6 +200,9 @@ impl<T: Clone> Link<T> {
         if size > u64::from(self.config.mtu) {
             return Err(DropReason::TooBig);
         }
+        if self.held_bytes() + size > MOST_HELD_BYTES {
+            return Err(DropReason::Queue);
+        }
         if self.transmitter.is_none() {
             self.carry = 0;
             self.transmit(now, size, packet);
@@ -313,6 +316,10 @@ impl<T: Clone> Link<T> {
         self.config.delay.min(MAX_DELAY)
     }
 }
+
+/// Bytes that wait or are on the way at the most, whatever the queue's limit and the delay: they
+/// are memory of this machine.
+pub const MOST_HELD_BYTES: u64 = 256 << 20;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 

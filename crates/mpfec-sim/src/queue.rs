@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 /// How much may wait in a link's queue. The packet being transmitted has left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueueLimit {
-    /// No limit: a delay that grows instead of loss.
+    /// No limit but [`MOST_HELD_BYTES`](crate::MOST_HELD_BYTES): a delay that grows instead of
+    /// loss.
     #[default]
     Unlimited,
     /// Bytes on the link, overhead included.

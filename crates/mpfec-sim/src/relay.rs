@@ -44,8 +44,8 @@ pub struct RelayStats {
     pub backward: LinkCounters,
     /// Clients that have a socket towards the server now.
     pub clients: usize,
-    /// Datagrams dropped before they reached a link: the relay holds too many bytes, or
-    /// could not open a socket for their client.
+    /// Datagrams dropped before they reached a link: the relay could not open a socket for their
+    /// client.
     pub refused: u64,
     /// Datagrams that crossed a link and that the operating system would not send on.
     pub unsent: u64,

@@ -35,7 +35,7 @@
 //! | `delay_ms` | propagation one way | 0 |
 //! | `jitter_ms` | extra delay, 0 to this | 0 |
 //! | `jitter_reorders` | whether jitter lets packets overtake | false |
-//! | `queue_bdp` | drop-tail queue in bandwidth-delay products of this rate and the path's round trip; `inf` for no limit | 1, or no limit without a rate |
+//! | `queue_bdp` | drop-tail queue in bandwidth-delay products of this rate and the path's round trip; `inf` for no limit but 256 MiB, what a link holds in all | 1, or no limit without a rate |
 //! | `queue_bytes`, `queue_packets` | the same in bytes on the link, or packets; one of the three | |
 //! | `loss_percent` | packets lost independently, 0 to 100 | 0 |
 //! | `burst` | `{ percent, length }`: packets lost in bursts, and how many in a row on average | none |

@@ -53,6 +53,31 @@ fn a_packet_takes_its_transmission_and_the_delay() {
 }
 
 #[test]
+fn a_link_holds_no_more_than_memory_allows_however_long_its_queue_and_its_delay_are() {
+    let large = Bytes::from(vec![0; 65_000]);
+    for config in [
+        // All of it waits; all of it is on the way.
+        LinkConfig::new(1, ms(0)),
+        LinkConfig {
+            delay: Duration::from_secs(3600),
+            ..LinkConfig::default()
+        },
+    ] {
+        let config = LinkConfig {
+            queue: QueueLimit::Unlimited,
+            mtu: 65_535,
+            ..config
+        };
+        let mut link = Link::new(config, 1);
+        let now = epoch();
+        let held = (0..5000).take_while(|&tag| link.submit(now, large.clone(), tag).is_ok());
+        let held = held.count() as u64 * 65_000;
+        assert!(held > MOST_HELD_BYTES - 200_000, "{held}");
+        assert!(held < MOST_HELD_BYTES + 200_000, "{held}");
+    }
+}
+
+#[test]
 fn a_rate_that_does_not_divide_a_nanosecond_is_still_exact() {
     // 12 000 bits at 7 Mbit/s: 7 packets in exactly 12 ms.
     let (arrived, _) = run(LinkConfig::new(mbit(7), ms(0)), 1, 7_000, Duration::ZERO);
