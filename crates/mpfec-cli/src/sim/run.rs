@@ -19,7 +19,7 @@ pub(super) async fn run(
 ) -> Result<Vec<ScenarioResult>, CliError> {
     let scenarios: Vec<Scenario> = selection.scenarios().cloned().collect();
     let seeds = selection.seeds();
-    let state = Arc::new(Mutex::new(State::new(&scenarios, seeds.len())));
+    let state = Arc::new(Mutex::new(State::new(&scenarios, &seeds)));
     let threads = match threads.and_then(|threads| NonZeroUsize::new(threads.into())) {
         Some(threads) => threads,
         None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -65,11 +65,12 @@ struct State {
 }
 
 impl State {
-    fn new(scenarios: &[Scenario], seeds: usize) -> Self {
+    fn new(scenarios: &[Scenario], seeds: &[u64]) -> Self {
         let mut total = 0;
         let mut all_work = 0.0;
         let mut ends = Vec::new();
         for scenario in scenarios {
+            let seeds = scenario.seeds(seeds).len();
             for case in 0..scenario.cases.len() {
                 for variant in 0..scenario.variants.len() {
                     total += seeds;
@@ -132,7 +133,7 @@ mod tests {
     fn the_time_left_goes_by_simulated_time() {
         let mut scenarios = Scenario::built_in();
         scenarios.truncate(2);
-        let mut state = State::new(&scenarios, 2);
+        let mut state = State::new(&scenarios, &[1, 2]);
         let first = scenarios[0].cases.len() * scenarios[0].variants.len() * 2;
         let at =
             |state: &State, seconds| state.progress(state.began + Duration::from_secs(seconds));

@@ -48,7 +48,7 @@ fn head(out: &mut String, report: &Report) {
     );
     let _ = writeln!(
         out,
-        "<p>{} of each variant in each case, {}. ± and error bars are 95 % confidence intervals of the mean (Student's t). The figures are in the CSV files \
+        "<p>{} of each variant in each case (unless a scenario wants fewer), {}. ± and error bars are 95 % confidence intervals of the mean (Student's t). The figures are in the CSV files \
          beside this page.</p>",
         counted(origin.runs, "run"),
         origin.seeds()
@@ -129,6 +129,9 @@ fn scenario(out: &mut String, report: &Report, entry: &Entry<'_>) {
     let _ = writeln!(out, "<section id=\"{name}\">\n<h3>{name}</h3>");
     if !scenario.paper.is_empty() {
         let _ = writeln!(out, "<p class=\"paper\">{}</p>", escaped(&scenario.paper));
+    }
+    if let Some(most) = scenario.most_runs {
+        let _ = writeln!(out, "<p>Run with {} at most.</p>", counted(most, "seed"));
     }
     if !scenario.summary.is_empty() {
         let _ = writeln!(out, "<p>{}</p>", escaped(&scenario.summary));

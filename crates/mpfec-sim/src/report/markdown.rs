@@ -18,7 +18,7 @@ pub(super) fn document(report: &Report) -> String {
          *partly* if it holds in some; why it does not hold is in brackets.\nWhat the engine and the links were like is in each scenario's file.\n\n\
          This file is what the following command leaves as `papers.md` in DIR, with mpfec {}:\n\n\
          ```console\n$ {}\n```\n\n\
-         {} of each variant in each case, {}. ± is the 95 % confidence interval of the mean (Student's t).\n",
+         {} of each variant in each case (unless a scenario wants fewer), {}. ± is the 95 % confidence interval of the mean (Student's t).\n",
         text(&origin.version),
         origin.command,
         counted(origin.runs, "run"),
@@ -72,6 +72,9 @@ fn scenario(out: &mut String, report: &Report, entry: &Entry<'_>) {
         .collect();
     if !words.is_empty() {
         let _ = writeln!(out, "\n{}.", words.join(": ").trim_end_matches('.'));
+    }
+    if let Some(most) = scenario.most_runs {
+        let _ = writeln!(out, "\nRun with {} at most.", counted(most, "seed"));
     }
     let described: Vec<String> = scenario
         .variants

@@ -154,7 +154,7 @@ fn the_document_has_verdicts_figures_and_the_command() {
     );
     for line in [
         "$ mpfec sim run small --runs 2",
-        "2 runs of each variant in each case, seeds 7 to 8.",
+        "2 runs of each variant in each case (unless a scenario wants fewer), seeds 7 to 8.",
         "| FMTCP | 3 | 1 | 1 | 1 | 0 |",
         "### small",
         "*&lt;alone>*: mptcp, over B.",

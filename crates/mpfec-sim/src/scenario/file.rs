@@ -52,6 +52,7 @@ struct ScenarioTable {
     paper: String,
     #[serde(default)]
     summary: String,
+    most_runs: Option<f64>,
     duration_s: Option<f64>,
     warmup_s: Option<f64>,
     start_s: Option<f64>,
@@ -184,6 +185,7 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
         name,
         paper: file.paper.clone(),
         summary: file.summary.clone(),
+        most_runs: file.most_runs()?,
         cases,
         variants,
         charts: Vec::new(),
@@ -228,6 +230,17 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
         scenario.claims.push(claim);
     }
     Ok(scenario)
+}
+
+impl ScenarioTable {
+    fn most_runs(&self) -> Result<Option<u32>, Trouble> {
+        let Some(most) = self.most_runs else {
+            return Ok(None);
+        };
+        place::whole("most_runs", most, 1.0, 1e6)
+            .map(|most| Some(most as u32))
+            .map_err(|problem| Trouble::at(["most_runs"], problem))
+    }
 }
 
 /// `base`, of which `plan` was made, with what `set` changes.

@@ -7,6 +7,7 @@
 //! name = "fmtcp-fig08"              # needed; 1 to 64 letters, digits, '-', '_', '.'
 //! paper = "FMTCP Fig. 8"            # what it repeats
 //! summary = "goodput against the loss of the second path"
+//! most_runs = 3                     # seeds at most, where cases are many (as many as are asked for)
 //!
 //! duration_s = 60                   # measured time at most, 0.1 to 100000 (60)
 //! warmup_s = 5                      # before it: what happens then does not count (0)

@@ -85,6 +85,8 @@ pub struct Scenario {
     pub paper: String,
     /// One line for people.
     pub summary: String,
+    /// It is run with so many seeds at most; `None` for as many as are asked for.
+    pub most_runs: Option<u32>,
     /// Points on the x axis; at least one.
     pub cases: Vec<Case>,
     /// What is compared; at least one.
@@ -216,6 +218,13 @@ impl Scenario {
         Self::built_in()
             .into_iter()
             .find(|scenario| scenario.name == name)
+    }
+
+    /// Those of `seeds` that it is run with.
+    #[must_use]
+    pub fn seeds<'a>(&self, seeds: &'a [u64]) -> &'a [u64] {
+        let most = self.most_runs.map_or(seeds.len(), |most| most as usize);
+        &seeds[..seeds.len().min(most)]
     }
 
     /// The conditions of a variant in a case, by their positions.

@@ -25,7 +25,8 @@ pub struct Progress<'a> {
     pub total: usize,
 }
 
-/// Runs every variant of every case of `scenarios` with every one of `seeds`, so many at a time.
+/// Runs every variant of every case of `scenarios` with every one of `seeds` (unless a scenario
+/// wants [fewer](Scenario::most_runs)), so many at a time.
 /// The results do not depend on `threads`. `progress` is called from all threads.
 ///
 /// To leave variants out or add some, see [`Scenario::retain_variants`] and
@@ -88,7 +89,7 @@ fn jobs(scenarios: &[Scenario], seeds: &[u64]) -> Vec<Job> {
     for (scenario, what) in scenarios.iter().enumerate() {
         for case in 0..what.cases.len() {
             for variant in 0..what.variants.len() {
-                jobs.extend(seeds.iter().map(|&seed| Job {
+                jobs.extend(what.seeds(seeds).iter().map(|&seed| Job {
                     scenario,
                     case,
                     variant,
@@ -107,11 +108,12 @@ fn gather(
 ) -> Vec<ScenarioResult> {
     let mut gathered = Vec::new();
     for scenario in scenarios {
+        let runs = scenario.seeds(seeds).len();
         let mut cases = Vec::new();
         for case in &scenario.cases {
             let variants = scenario.variants.iter().map(|variant| VariantResult {
                 name: variant.name.clone(),
-                runs: results.by_ref().take(seeds.len()).collect(),
+                runs: results.by_ref().take(runs).collect(),
             });
             cases.push(CaseResult {
                 name: case.name.clone(),
