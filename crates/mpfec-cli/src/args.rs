@@ -275,6 +275,9 @@ pub(crate) struct LoadArgs {
     /// The server sends, the client receives
     #[arg(long)]
     pub(crate) reverse: bool,
+    /// Say what is measured on each path and what is chosen, a line per decision
+    #[arg(long, conflicts_with = "reverse")]
+    pub(crate) explain: bool,
 }
 
 /// `mpfec sim`

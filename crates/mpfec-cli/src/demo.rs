@@ -184,6 +184,7 @@ impl Scene {
             total: Some(size),
             is_sender: true,
             patience: None,
+            explain: false,
         };
         let started = clock::now();
         let monitor = Monitor::start(self.sender.clone(), output.clone(), watched);

@@ -10,6 +10,7 @@ mod demo;
 mod engine;
 mod error;
 mod exit;
+mod explain;
 mod frame;
 mod local;
 mod monitor;

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mpfec_core::net::Connection;
-use mpfec_core::{PathChange, PathEvent, PathStats};
+use mpfec_core::{ConnectionStats, PathChange, PathEvent, PathStats};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::clock;
+use crate::explain::Explainer;
 use crate::names::Names;
 use crate::output::{
     Event, LossReport, Output, ParityCounts, PathChangeReport, PathProgress, PathReport, Progress,
@@ -41,6 +42,8 @@ pub(crate) struct Watched {
     /// After how long a silence of the peer's the connection is given up, where that is to
     /// be told.
     pub(crate) patience: Option<Duration>,
+    /// Whether decisions are to be explained.
+    pub(crate) explain: bool,
 }
 
 impl Monitor {
@@ -71,6 +74,7 @@ async fn run(
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut events = connection.path_events();
     let mut has_events = true;
+    let mut explainer = watched.explain.then(Explainer::default);
     loop {
         tokio::select! {
             biased;
@@ -80,10 +84,14 @@ async fn run(
                 Err(_) => has_events = false,
             },
             _ = ticks.tick() => {
-                let paths = connection.paths();
+                let stats = connection.stats();
+                if let Some(explainer) = &mut explainer {
+                    explain(explainer, &stats, &connection, &output, &mut watched.names);
+                }
+                let paths = stats.paths;
                 note(&connection, &mut watched.names, &mut ledger, &paths);
                 let now = clock::now();
-                let silence = hearing.silence(now, connection.stats().received_bytes, &watched);
+                let silence = hearing.silence(now, stats.received_bytes, &watched);
                 let mut progress = history.progress(now, &watched, &ledger, &paths);
                 progress.silence = silence;
                 output.progress(&progress);
@@ -98,6 +106,22 @@ async fn run(
     );
     output.end_progress();
     ledger.into_values().collect()
+}
+
+fn explain(
+    explainer: &mut Explainer,
+    stats: &ConnectionStats,
+    connection: &Connection,
+    output: &Output,
+    names: &mut Names,
+) {
+    let lines = explainer.look(stats, |path| {
+        names.ends(connection, path.id, &path.tuple).name
+    });
+    for text in lines {
+        output.say(&text);
+        output.event(&Event::Decision { text });
+    }
 }
 
 /// The latest of each path, also of those that are gone.

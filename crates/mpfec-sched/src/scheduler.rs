@@ -67,6 +67,12 @@ pub trait Scheduler: Debug + Send {
         view.is_usable(path)
     }
 
+    /// Whether it has left the path of that slot out of the data, when it was asked last, because
+    /// more gets through without it.
+    fn leaves_out(&self, _slot: usize) -> bool {
+        false
+    }
+
     /// Whether it wants to be asked while nothing is unsent and nothing lost: because it sends
     /// repair symbols ahead of loss even then.
     fn sends_ahead(&self) -> bool {

@@ -22,6 +22,11 @@ pub(crate) enum Event {
     PathBack(PathChangeReport),
     /// A path is closed for good.
     PathDown(PathChangeReport),
+    /// What the sender has decided, and why.
+    Decision {
+        /// A line for people.
+        text: String,
+    },
     /// The demo cuts a link.
     LinkCut(LinkReport),
     /// The demo restores it.

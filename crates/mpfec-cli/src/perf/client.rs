@@ -63,6 +63,7 @@ pub(super) async fn measure(
         total: wanted.bytes,
         is_sender: !wanted.reverse,
         patience: (!wanted.same_clock).then_some(engine::PATIENCE),
+        explain: wanted.explain,
     };
     let monitor = Monitor::start(connection.clone(), context.output.clone(), watched);
     let outcome = session::ask(connection, wanted, &moved).await;

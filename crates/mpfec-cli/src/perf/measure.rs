@@ -187,6 +187,7 @@ mod tests {
             rate: None,
             block_bytes: 100,
             same_clock: true,
+            explain: false,
         };
         let first = Instant::now();
         let at = |ms| first + Duration::from_millis(ms);

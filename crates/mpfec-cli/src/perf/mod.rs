@@ -48,6 +48,9 @@ pub(crate) struct PerfHello {
     block_bytes: u64,
     /// Both ends are in one process.
     same_clock: bool,
+    /// The client tells what it decides; no matter of the server's.
+    #[serde(skip)]
+    explain: bool,
 }
 
 impl PerfHello {
@@ -68,6 +71,7 @@ impl PerfHello {
             rate: args.rate,
             block_bytes: args.block_bytes,
             same_clock,
+            explain: args.explain,
         }
     }
 

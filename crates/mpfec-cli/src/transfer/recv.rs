@@ -193,6 +193,7 @@ impl Receiver {
             total: hello.bytes,
             is_sender: false,
             patience: Some(engine::PATIENCE),
+            explain: false,
         };
         let monitor = Monitor::start(connection.clone(), output.clone(), watched);
         let result = receive(connection, control, &self.destination, &counters).await;

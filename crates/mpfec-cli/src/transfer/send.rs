@@ -75,6 +75,7 @@ fn watch(items: &[Item], done: &Arc<AtomicU64>) -> Watched {
         total: source::total(items),
         is_sender: true,
         patience: Some(engine::PATIENCE),
+        explain: false,
     }
 }
 

@@ -333,7 +333,11 @@ impl Connection {
     pub fn stats(&self) -> ConnectionStats {
         ConnectionStats {
             streams: self.streams.stats(),
-            paths: self.paths.iter().map(PathStats::of).collect(),
+            paths: self
+                .paths
+                .iter()
+                .map(|path| PathStats::of(path, self.scheduler.leaves_out(path.slot)))
+                .collect(),
             sent_bytes: self.totals.sent_bytes,
             received_bytes: self.totals.received_bytes,
             dropped_packets: self.totals.dropped_packets,

@@ -34,6 +34,9 @@ pub struct PathStats {
     pub tuple: FourTuple,
     /// What it is good for now.
     pub state: PathStatus,
+    /// The scheduler gives it no source symbols, because more gets through the receive window
+    /// without it; repair symbols keep it measured.
+    pub left_out: bool,
     /// Smoothed RTT (RFC 9002 §5.3), the acknowledgement coming back on whichever path.
     pub srtt: Duration,
     /// Smallest RTT of late.
@@ -144,7 +147,7 @@ impl std::fmt::Display for PathStatus {
 }
 
 impl PathStats {
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path, left_out: bool) -> Self {
         let verdicts = path.controller.loss_verdicts();
         Self {
             id: path.id,
@@ -158,6 +161,7 @@ impl PathStats {
             } else {
                 PathStatus::Active
             },
+            left_out,
             srtt: path.srtt(),
             min_rtt: path.rtt.min(),
             cwnd_bytes: path.controller.cwnd(),

@@ -33,6 +33,8 @@ pub struct EarliestArrival {
     /// Source symbols written per second, lately.
     load: Load,
     seen: Seen,
+    /// Slots whose paths a small window is better off without.
+    left_out: [bool; MAX_PATHS],
     /// The answer that was given last, to know in `on_sent` what it was for.
     decision: Option<Decision>,
 }
@@ -79,6 +81,7 @@ impl EarliestArrival {
             ledger: Ledger::new(),
             load: Load::default(),
             seen: Seen::default(),
+            left_out: [false; MAX_PATHS],
             decision: None,
         }
     }
@@ -255,6 +258,7 @@ impl Scheduler for EarliestArrival {
         self.ledger.follow(slot, asking.id);
         // Through a small window more passes without the paths that hold it back.
         let worth = worth_having(view);
+        self.left_out[slot] = !worth[path];
         let outlook = Outlook::new(path, &worth, self.ledger.redundancy(), view);
         let bulk = self.is_bulk(&outlook, view);
 
@@ -319,6 +323,10 @@ impl Scheduler for EarliestArrival {
                 }
             }
         }
+    }
+
+    fn leaves_out(&self, slot: usize) -> bool {
+        self.left_out.get(slot).is_some_and(|left_out| *left_out)
     }
 
     fn sends_ahead(&self) -> bool {

@@ -35,6 +35,10 @@ impl Scheduler for OnLoss {
         self.inner.may_carry(path, view)
     }
 
+    fn leaves_out(&self, slot: usize) -> bool {
+        self.inner.leaves_out(slot)
+    }
+
     fn sends_ahead(&self) -> bool {
         self.inner.sends_ahead()
     }

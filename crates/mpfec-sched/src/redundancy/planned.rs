@@ -97,6 +97,10 @@ impl<P: RedundancyPolicy> Scheduler for Planned<P> {
         self.inner.may_carry(path, view)
     }
 
+    fn leaves_out(&self, slot: usize) -> bool {
+        self.inner.leaves_out(slot)
+    }
+
     fn sends_ahead(&self) -> bool {
         true
     }

@@ -1,0 +1,182 @@
+//! `perf --explain`: what was measured on each path and what was chosen, a line per decision.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mpfec_core::{ConnectionStats, LossEvidence, LossVerdict, PathStats, StreamStats};
+
+use crate::units::{mbps, ms, rate};
+
+/// Remembers what was told, and tells what has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Explainer {
+    paths: BTreeMap<u32, Told>,
+    repair: Option<Repair>,
+    counted: Counts,
+}
+
+/// What was said of a path last.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    controller: Option<&'static str>,
+    left_out: bool,
+    verdict: Option<String>,
+}
+
+/// What repair symbols are sent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repair {
+    None,
+    OnFeedback,
+    AheadOfLoss,
+}
+
+/// Symbols when repair was looked at last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    source: u64,
+    repair: u64,
+    late: u64,
+}
+
+impl Explainer {
+    /// Lines about what has changed since the last call. `name` says what a path is called.
+    pub(crate) fn look(
+        &mut self,
+        stats: &ConnectionStats,
+        mut name: impl FnMut(&PathStats) -> String,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        for path in &stats.paths {
+            let told = self.paths.entry(path.id).or_default();
+            let reasons = told.update(path);
+            lines.extend(
+                reasons
+                    .into_iter()
+                    .map(|reason| format!("{}: {reason}", name(path))),
+            );
+        }
+        lines.extend(self.look_at_repair(&stats.streams));
+        lines
+    }
+
+    fn look_at_repair(&mut self, streams: &StreamStats) -> Option<String> {
+        let source = streams.sent_source_symbols - self.counted.source;
+        let repair = streams.sent_repair_symbols - self.counted.repair;
+        let late = streams.late_symbols - self.counted.late;
+        if source + repair < SYMBOLS {
+            return None;
+        }
+        self.counted = Counts {
+            source: streams.sent_source_symbols,
+            repair: streams.sent_repair_symbols,
+            late: streams.late_symbols,
+        };
+        let percent = |part: u64| 100.0 * part as f64 / (source + repair) as f64;
+        let ahead = repair.saturating_sub(late);
+        let (what, why) = if percent(ahead) > 1.0 {
+            let why = "slots that would be idle protect blocks ahead of loss";
+            (Repair::AheadOfLoss, why)
+        } else if percent(repair) > 0.1 {
+            let why = "bulk is repaired when a loss is known";
+            (Repair::OnFeedback, why)
+        } else {
+            (Repair::None, "nothing is lost")
+        };
+        (self.repair.replace(what) != Some(what)).then(|| {
+            format!(
+                "repair: {:.1} % of the symbols, {:.1} % after a loss: {why}",
+                percent(repair),
+                percent(late.min(repair))
+            )
+        })
+    }
+}
+
+impl Told {
+    fn update(&mut self, path: &PathStats) -> Vec<String> {
+        let mut lines = Vec::new();
+        // Drains are part of the steady state.
+        if path.delivery_rate > 0
+            && path.controller != "drain"
+            && self.controller.replace(path.controller) != Some(path.controller)
+        {
+            lines.push(format!(
+                "rate control {}: {} arrive, RTT {:.0} ms (least {:.0}), {:.1} % lost, window {} kB",
+                path.controller,
+                rate(mbps(path.delivery_rate, Duration::from_secs(1))),
+                ms(path.srtt),
+                ms(path.min_rtt),
+                100.0 * path.loss,
+                path.cwnd_bytes / 1000,
+            ));
+        }
+        if self.left_out != path.left_out {
+            self.left_out = path.left_out;
+            lines.push(if path.left_out {
+                format!(
+                    "carries no data for now: with RTT {:.0} ms and {:.1} % lost it would hold the receive window back",
+                    ms(path.srtt),
+                    100.0 * path.loss
+                )
+            } else {
+                "carries data again: the receive window has room for it".to_owned()
+            });
+        }
+        // What is undecided changes nothing.
+        let decided = |evidence: &LossEvidence| evidence.verdict != LossVerdict::Unknown;
+        if let Some(evidence) = path.loss_evidence.filter(decided) {
+            let verdict = evidence.verdict.to_string();
+            if self.verdict.as_ref() != Some(&verdict) {
+                lines.push(format!(
+                    "losses are taken for {verdict}: {} at once, RTT {:.0} ms (least {:.0}), {:.0} packets queued",
+                    evidence.burst,
+                    ms(evidence.srtt),
+                    ms(evidence.min_rtt),
+                    evidence.queued_packets
+                ));
+                self.verdict = Some(verdict);
+            }
+        }
+        lines
+    }
+}
+
+/// Shares of fewer symbols say little.
+const SYMBOLS: u64 = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams(source: u64, repair: u64, late: u64) -> ConnectionStats {
+        ConnectionStats {
+            streams: StreamStats {
+                sent_source_symbols: source,
+                sent_repair_symbols: repair,
+                late_symbols: late,
+                ..StreamStats::default()
+            },
+            ..ConnectionStats::default()
+        }
+    }
+
+    #[test]
+    fn repair_is_told_when_its_purpose_changes() {
+        let mut explainer = Explainer::default();
+        let mut look = |source, repair, late| {
+            explainer.look(&streams(source, repair, late), |_| String::new())
+        };
+        assert_eq!(look(100, 0, 0), [""; 0], "too few to tell");
+        assert!(look(1000, 0, 0)[0].ends_with("nothing is lost"));
+        assert_eq!(look(2000, 0, 0), [""; 0]);
+        assert_eq!(
+            look(2970, 30, 30),
+            [
+                "repair: 3.0 % of the symbols, 3.0 % after a loss: bulk is repaired when a loss is known"
+            ]
+        );
+        assert_eq!(look(3960, 60, 60), [""; 0]);
+        assert!(look(4800, 260, 80)[0].contains("ahead of loss"));
+    }
+}
