@@ -96,6 +96,7 @@ impl Sender {
             version: self.version,
             writer_blocked: self.writer_blocked,
             window_closed: false,
+            window: 10_000,
         }
     }
 
