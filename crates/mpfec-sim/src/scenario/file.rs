@@ -1,30 +1,33 @@
 //! Reading a scenario from a TOML file's text.
 
 mod application;
+mod change;
+mod chart;
 mod check;
 mod grid;
 mod place;
 mod plan;
 mod traffic;
+mod variant;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mpfec_core::Profile;
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use self::application::ApplicationTable;
+use self::change::ChangeTable;
+use self::chart::ChartTable;
 use self::check::ClaimTable;
 use self::grid::GridTable;
 use self::place::Trouble;
 pub(super) use self::place::ranked;
-use self::plan::{ChangeTable, LinkTables, PathTables};
+use self::plan::{LinkTables, PathTables};
 use self::traffic::TrafficTable;
+use self::variant::{VariantTable, variants};
 use super::error::{ScenarioError, ScenarioProblem};
-use super::{
-    Case, Chart, ChartKind, PathChoice, Plan, Plotted, Scenario, Variant, metrics, overrides,
-};
+use super::{Case, Plan, Scenario, metrics, overrides};
 
 /// Largest file that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -89,63 +92,6 @@ struct CaseTable {
     x: Option<f64>,
     #[serde(default)]
     set: BTreeMap<String, Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct VariantTable {
-    name: Option<String>,
-    profile: Option<String>,
-    codec: Option<String>,
-    scheduler: Option<String>,
-    congestion: Option<String>,
-    redundancy: Option<String>,
-    paths: Option<PathsTable>,
-    #[serde(default)]
-    connections: Connections,
-    #[serde(default)]
-    set: BTreeMap<String, Value>,
-}
-
-/// Names of paths, or `"best"`.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum PathsTable {
-    Word(String),
-    Names(Vec<String>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Connections {
-    #[default]
-    One,
-    PerPath,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ChartTable {
-    title: Option<String>,
-    metric: Option<String>,
-    series: Option<String>,
-    case: Option<String>,
-    kind: Option<ChartKindName>,
-    #[serde(default)]
-    log_x: bool,
-    #[serde(default)]
-    x_label: String,
-    #[serde(default)]
-    y_label: String,
-    #[serde(default)]
-    variants: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ChartKindName {
-    Line,
-    Bar,
 }
 
 fn read(text: &str) -> Result<Scenario, Trouble> {
@@ -314,138 +260,6 @@ fn cases(file: &ScenarioTable) -> Result<Vec<Case>, Trouble> {
     Ok(cases)
 }
 
-fn variants(file: &ScenarioTable, plan: &Plan) -> Result<Vec<Variant>, Trouble> {
-    count("variants", file.variants.len(), 1, MOST_VARIANTS)?;
-    let mut variants: Vec<Variant> = Vec::new();
-    for (index, table) in file.variants.iter().enumerate() {
-        let place = format!("variant {}", index + 1);
-        let variant = table.read(plan);
-        let variant = variant.map_err(|trouble| trouble.under("variant", index, &place))?;
-        if variants.iter().any(|other| other.name == variant.name) {
-            let what = "variants";
-            let name = variant.name;
-            let problem = ScenarioProblem::Duplicate { what, name };
-            return Err(Trouble::at(["name"], problem).under("variant", index, &place));
-        }
-        variants.push(variant);
-    }
-    Ok(variants)
-}
-
-impl VariantTable {
-    fn read(&self, plan: &Plan) -> Result<Variant, Trouble> {
-        let Some(profile) = self.profile.as_ref().or(self.name.as_ref()) else {
-            return Err(Trouble::new(ScenarioProblem::Missing {
-                key: "profile",
-                why: "what the variant runs",
-            }));
-        };
-        let name = self.name.as_ref().unwrap_or(profile);
-        check_label(name).map_err(|problem| Trouble::at(["name"], problem))?;
-        let mut parts = profile_called(profile)?;
-        if let Some(codec) = &self.codec {
-            parts.codec = place::parsed("codec", codec)?;
-        }
-        if let Some(scheduler) = &self.scheduler {
-            parts.scheduler = place::parsed("scheduler", scheduler)?;
-        }
-        if let Some(congestion) = &self.congestion {
-            parts.congestion = place::parsed("congestion", congestion)?;
-        }
-        if let Some(redundancy) = &self.redundancy {
-            parts.redundancy = place::parsed("redundancy", redundancy)?;
-        }
-        parts
-            .check()
-            .map_err(|error| Trouble::new(ScenarioProblem::Other(error.to_string())))?;
-        Ok(Variant {
-            name: name.clone(),
-            profile: parts,
-            paths: self.paths(plan)?,
-            connection_per_path: self.connections == Connections::PerPath,
-        })
-    }
-
-    fn paths(&self, plan: &Plan) -> Result<PathChoice, Trouble> {
-        let names = match &self.paths {
-            None => return Ok(PathChoice::All),
-            Some(PathsTable::Word(word)) if word == "best" => return Ok(PathChoice::Best),
-            Some(PathsTable::Word(word)) => {
-                let problem = format!("paths is a list of names or \"best\", not {word:?}");
-                return Err(Trouble::at(["paths"], ScenarioProblem::Other(problem)));
-            }
-            Some(PathsTable::Names(names)) => names,
-        };
-        plan::paths_called(&plan.setup, names)
-            .map(PathChoice::Named)
-            .map_err(|problem| Trouble::at(["paths"], problem))
-    }
-}
-
-impl ChartTable {
-    fn read(&self, scenario: &Scenario) -> Result<Chart, Trouble> {
-        let (plotted, name) = match (&self.metric, &self.series) {
-            (Some(metric), None) => {
-                check_metric(scenario, "metric", metric)?;
-                if self.case.is_some() {
-                    let problem = "a metric is drawn over all cases; case is for a series";
-                    return Err(Trouble::at(
-                        ["case"],
-                        ScenarioProblem::Other(problem.to_owned()),
-                    ));
-                }
-                (Plotted::Metric(metric.clone()), metric)
-            }
-            (None, Some(series)) => {
-                metrics::check_series(scenario, series)
-                    .map_err(|problem| Trouble::at(["series"], problem))?;
-                let name = series.clone();
-                let case = match &self.case {
-                    Some(case) => case_called(scenario, case)
-                        .map_err(|problem| Trouble::at(["case"], problem))?,
-                    None => 0,
-                };
-                (Plotted::Series { name, case }, series)
-            }
-            _ => {
-                let problem = "a chart has either a metric or a series";
-                return Err(Trouble::new(ScenarioProblem::Other(problem.to_owned())));
-            }
-        };
-        for variant in &self.variants {
-            check_variant(scenario, variant)
-                .map_err(|problem| Trouble::at(["variants"], problem))?;
-        }
-        Ok(Chart {
-            title: self.title.clone().unwrap_or_else(|| name.clone()),
-            plotted,
-            kind: match self.kind {
-                None | Some(ChartKindName::Line) => ChartKind::Line,
-                Some(ChartKindName::Bar) => ChartKind::Bar,
-            },
-            log_x: self.log_x,
-            x_label: self.x_label.clone(),
-            y_label: self.y_label.clone(),
-            variants: self.variants.clone(),
-        })
-    }
-}
-
-/// A profile by its name.
-fn profile_called(name: &str) -> Result<Profile, Trouble> {
-    let all = Profile::ALL.iter().map(|(known, _)| *known);
-    name.parse::<Profile>().map_err(|_| {
-        Trouble::at(
-            ["profile"],
-            ScenarioProblem::Unknown {
-                what: "profile",
-                name: name.to_owned(),
-                known: ranked(name, all),
-            },
-        )
-    })
-}
-
 fn case_called(scenario: &Scenario, name: &str) -> Result<usize, ScenarioProblem> {
     let mut cases = scenario.cases.iter();
     cases
@@ -513,7 +327,6 @@ fn check_label(name: &str) -> Result<(), ScenarioProblem> {
     )))
 }
 
-const MOST_VARIANTS: usize = 32;
 const MOST_CHARTS: usize = 64;
 const MOST_CLAIMS: usize = 64;
 

@@ -5,15 +5,16 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Table;
 
+use super::change::check_rate;
 use super::place::{Trouble, range, ranked, whole};
 use super::traffic::{LONGEST_S, MOST_MBPS};
 use super::{ScenarioTable, count};
 use crate::scenario::error::ScenarioProblem;
-use crate::scenario::topology::{Lent, LinkChange, SharedLink};
+use crate::scenario::topology::{Lent, SharedLink};
 use crate::scenario::{Application, Plan, Traffic, TrafficKind};
 use crate::toml::link::LinkTable;
-use crate::toml::{DirectionName, ParseError, PathTable};
-use crate::{Change, Direction, PathSetup, Setup, SetupError, TimedChange, check};
+use crate::toml::{ParseError, PathTable};
+use crate::{Change, PathSetup, Setup, check};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,18 +44,6 @@ pub(super) struct LinkTables {
     both: Option<LinkTable>,
     forward: Option<LinkTable>,
     backward: Option<LinkTable>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ChangeTable {
-    at_s: f64,
-    path: Option<String>,
-    link: Option<String>,
-    #[serde(default)]
-    direction: DirectionName,
-    cut: Option<bool>,
-    set: Option<LinkTable>,
 }
 
 impl ScenarioTable {
@@ -143,16 +132,16 @@ impl ScenarioTable {
                 return Err(Trouble::at(["link", &index, "name"], problem));
             }
             let place = format!("link {}", table.name);
-            let path = PathTable {
-                name: table.name.clone(),
-                both: table.both,
-                forward: table.forward,
-                backward: table.backward,
-            };
-            let path = path
-                .read_as(&place)
-                .and_then(|path| checked(&place, path))
-                .map_err(|error| Trouble::of_key(["link", &index], error.into()))?;
+            let path = checked(
+                &place,
+                PathTable {
+                    name: table.name.clone(),
+                    both: table.both,
+                    forward: table.forward,
+                    backward: table.backward,
+                },
+            )
+            .map_err(|error| Trouble::of_key(["link", &index], error.into()))?;
             links.push(SharedLink {
                 name: path.name,
                 forward: path.forward,
@@ -174,16 +163,16 @@ impl ScenarioTable {
         for (index, table) in self.paths.iter().enumerate() {
             let index = index.to_string();
             let place = format!("path {}", table.name);
-            let path = PathTable {
-                name: table.name.clone(),
-                both: table.both,
-                forward: table.forward,
-                backward: table.backward,
-            };
-            let path = path
-                .read_as(&place)
-                .and_then(|path| checked(&place, path))
-                .map_err(|error| Trouble::of_key(["path", &index], error.into()))?;
+            let path = checked(
+                &place,
+                PathTable {
+                    name: table.name.clone(),
+                    both: table.both,
+                    forward: table.forward,
+                    backward: table.backward,
+                },
+            )
+            .map_err(|error| Trouble::of_key(["path", &index], error.into()))?;
             setup.paths.push(path);
             via.push(
                 links_called(links, &table.via)
@@ -222,64 +211,6 @@ impl ScenarioTable {
             0,
             MOST_CONNECTIONS,
         )
-    }
-}
-
-impl ChangeTable {
-    fn read(&self, plan: &mut Plan) -> Result<(), Trouble> {
-        let of_set = |error: ParseError| Trouble::of_key(["set"], error.into());
-        let mut changes = match self.set {
-            Some(table) => table.changes("set").map_err(of_set)?,
-            None => Vec::new(),
-        };
-        for change in &changes {
-            if let Change::Rate(rate) = change {
-                let mbps = rate.map_or(f64::INFINITY, |rate| rate as f64 / 1e6);
-                check_rate("set", mbps).map_err(|error| of_set(error.into()))?;
-            }
-            check::change("set", change).map_err(|error| of_set(error.into()))?;
-        }
-        changes.extend(
-            self.cut
-                .map(|cut| if cut { Change::Cut } else { Change::Restore }),
-        );
-        if changes.is_empty() {
-            let problem = "it neither cuts nor sets anything".to_owned();
-            return Err(Trouble::new(ScenarioProblem::Other(problem)));
-        }
-        let at = range("at_s", self.at_s, 0.0, LONGEST_S)
-            .map_err(|problem| Trouble::at(["at_s"], problem))?;
-        let at = Duration::from_secs_f64(at);
-        let direction: Direction = self.direction.into();
-        match (&self.path, &self.link) {
-            (Some(path), None) => {
-                let path = path_called(&plan.setup, path)
-                    .map_err(|problem| Trouble::at(["path"], problem))?;
-                let timed = |change| TimedChange {
-                    at,
-                    path,
-                    direction,
-                    change,
-                };
-                plan.setup.changes.extend(changes.into_iter().map(timed));
-            }
-            (None, Some(link)) => {
-                let link = link_called(&plan.links, link)
-                    .map_err(|problem| Trouble::at(["link"], problem))?;
-                let timed = |change| LinkChange {
-                    at,
-                    link,
-                    direction,
-                    change,
-                };
-                plan.link_changes.extend(changes.into_iter().map(timed));
-            }
-            _ => {
-                let problem = "a change has either a path or a link".to_owned();
-                return Err(Trouble::new(ScenarioProblem::Other(problem)));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -388,7 +319,7 @@ pub(super) fn path_called(setup: &Setup, name: &str) -> Result<usize, ScenarioPr
     })
 }
 
-fn link_called(links: &[SharedLink], name: &str) -> Result<usize, ScenarioProblem> {
+pub(super) fn link_called(links: &[SharedLink], name: &str) -> Result<usize, ScenarioProblem> {
     let position = links.iter().position(|link| link.name == name);
     position.ok_or_else(|| ScenarioProblem::Unknown {
         what: "link",
@@ -414,9 +345,10 @@ pub(super) fn links_called(
     Ok(route)
 }
 
-/// The path or link if all of its figures are in their ranges. Time must pass on the way, or a
-/// run would never end.
-fn checked(place: &str, path: PathSetup) -> Result<PathSetup, ParseError> {
+/// Both directions of a path or a link, all of whose figures are in their ranges. Time must pass
+/// on the way, or a run would never end.
+fn checked(place: &str, table: PathTable) -> Result<PathSetup, ParseError> {
+    let path = table.read_as(place)?;
     for (direction, link) in [("forward", &path.forward), ("backward", &path.backward)] {
         let place = format!("{place}, {direction}");
         let rate = link.rate.ok_or_else(|| ParseError::Link {
@@ -427,20 +359,6 @@ fn checked(place: &str, path: PathSetup) -> Result<PathSetup, ParseError> {
         check::link(&place, link)?;
     }
     Ok(path)
-}
-
-fn check_rate(place: &str, got: f64) -> Result<(), SetupError> {
-    let (least, most) = (1e-6, MOST_MBPS);
-    if (least..=most).contains(&got) {
-        return Ok(());
-    }
-    Err(SetupError::Range {
-        place: place.to_owned(),
-        what: "rate_mbps",
-        got,
-        least,
-        most,
-    })
 }
 
 fn seconds(

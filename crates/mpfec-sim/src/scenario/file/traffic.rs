@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::place::{Trouble, range, whole};
-use super::profile_called;
+use super::variant::profile_called;
 use crate::Setup;
 use crate::scenario::error::ScenarioProblem;
 use crate::scenario::topology::SharedLink;
