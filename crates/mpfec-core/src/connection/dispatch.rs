@@ -382,8 +382,6 @@ impl Connection {
             return;
         };
         if let Some(sent_at) = sent_at {
-            let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
-            path.losses.on_lost(packets as u32, window);
             let coding = coding_feedback(path, &self.streams);
             let blamed = if coding.retransmits && path.controller.blames_fullest() {
                 self.fullest_path(index, bytes)
@@ -393,6 +391,8 @@ impl Connection {
             let Some(path) = self.paths.at_mut(blamed) else {
                 return;
             };
+            let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
+            path.losses.on_lost(packets as u32, window);
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
@@ -407,6 +407,7 @@ impl Connection {
                     me: blamed,
                 },
             });
+            path.report_verdict();
             let Some(path) = self.paths.at_mut(index) else {
                 return;
             };
@@ -449,13 +450,9 @@ impl Connection {
                 }
                 Token::Crypto { offset, length } => self.handshake.on_one_rtt_acked(offset, length),
                 Token::Parity => {
-                    let parity = self
-                        .paths
-                        .at_mut(index)
-                        .and_then(|path| path.parity.as_mut());
-                    if let Some(parity) = parity {
-                        parity.counters.acked += 1;
-                        parity.counters.lost -= u64::from(was_lost);
+                    if let Some(counters) = self.parity_counters(index) {
+                        counters.acked += 1;
+                        counters.lost = counters.lost.saturating_sub(was_lost.into());
                     }
                 }
                 Token::MtuProbe { size } => {
@@ -476,12 +473,8 @@ impl Connection {
                 Token::Symbol { .. } => self.streams.on_lost(now, token, slot),
                 Token::Crypto { offset, length } => self.handshake.on_one_rtt_lost(offset, length),
                 Token::Parity => {
-                    let parity = self
-                        .paths
-                        .at_mut(index)
-                        .and_then(|path| path.parity.as_mut());
-                    if let Some(parity) = parity {
-                        parity.counters.lost += 1;
+                    if let Some(counters) = self.parity_counters(index) {
+                        counters.lost += 1;
                     }
                 }
                 Token::MtuProbe { size } => {

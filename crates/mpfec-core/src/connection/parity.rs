@@ -10,7 +10,7 @@ use super::{Connection, view};
 use crate::address::Ecn;
 use crate::component::FrameWriter;
 use crate::error::TransportError;
-use crate::parity::{ParityReceiver, ParitySender, Rebuilt};
+use crate::parity::{ParityCounters, ParityReceiver, ParitySender, Rebuilt};
 use crate::path::Path;
 use crate::wire::TAG_LEN;
 use crate::wire::frame::{Frame, Parity, ParityReport};
@@ -144,6 +144,12 @@ impl Connection {
                 .on_received(now, packet_number, seen.ack_eliciting, mark);
         }
         Ok(())
+    }
+
+    /// What became of the parity of the path at `index`, if it sends any.
+    pub(super) fn parity_counters(&mut self, index: usize) -> Option<&mut ParityCounters> {
+        let parity = self.paths.at_mut(index)?.parity.as_mut()?;
+        Some(&mut parity.counters)
     }
 
     /// Tells the peer what its parity gave back, beside acknowledgements.

@@ -5,4 +5,4 @@ mod receiver;
 mod sender;
 
 pub(crate) use self::receiver::{ParityReceiver, Rebuilt};
-pub(crate) use self::sender::{HEADER_ROOM, ParitySender};
+pub(crate) use self::sender::{HEADER_ROOM, ParityCounters, ParitySender};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use mpfec_core::{Dir, Profile};
-use mpfec_sim::{Change, Direction, Scene, Setup, Simulation, scene};
+use mpfec_sim::{Change, Direction, GilbertElliott, Scene, Setup, Simulation, scene};
 
+use crate::bottleneck::{Bottleneck, link};
 use crate::{kib, mbit, ms, secs};
 
 /// From the best to those of which the paper says no order.
@@ -159,4 +160,27 @@ fn figures_over_buffers_and_rates() {
             println!("frames of {frame} bytes, {system:9} {:.0} ms", 1e3 * delay);
         }
     }
+}
+
+/// What the code does not make up for is told to the path with most in flight (PNC §V).
+#[test]
+fn a_path_that_answers_for_another_one_says_what_was_lost() {
+    let mut net = Bottleneck::new(Profile::PNC, 1, |_| {});
+    let wide = net.link(link(20_000, ms(40), 4000));
+    let mut bursty = link(2000, ms(10), 50);
+    bursty.bursts = Some(GilbertElliott::bursts(0.2, 12.0));
+    let bursty = net.link(bursty);
+    let back: Vec<_> = (0..2)
+        .map(|_| net.link(link(20_000, ms(10), 100)))
+        .collect();
+    net.path(&[wide], &back[..1]);
+    net.path(&[bursty], &back[1..]);
+    net.start();
+    net.network.run_for(secs(20));
+    let paths = net.client_connection().stats().paths;
+    let lossless = paths.iter().find(|path| path.lost_packets == 0);
+    let wide = lossless.expect("the wide path");
+    assert!(wide.loss_verdicts.iter().sum::<u64>() > 0, "{wide:?}");
+    let evidence = wide.loss_evidence.expect("it answered for the other");
+    assert!(evidence.burst > 0, "{evidence}");
 }
