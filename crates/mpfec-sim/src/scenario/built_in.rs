@@ -53,6 +53,7 @@ const FILES: &[(&str, &str)] = files![
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rng;
 
     #[test]
     fn every_file_can_be_read_and_is_called_as_its_scenario() {
@@ -74,5 +75,55 @@ mod tests {
             let is_listed = FILES.iter().any(|(file, _)| name.to_str() == Some(*file));
             assert!(is_listed, "{name:?} is not in the list");
         }
+    }
+
+    /// The text with a line left out, or a figure replaced by a strange one, some times over.
+    fn spoilt(text: &str, rng: &mut Rng) -> String {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for _ in 0..=rng.up_to(3) {
+            let at = rng.up_to(lines.len() as u64 - 1) as usize;
+            let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
+            match lines[at].find(is_digit) {
+                Some(start) if rng.chance(0.8) => {
+                    let rest = &lines[at][start..];
+                    let end = start + rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
+                    let strange = STRANGE[rng.up_to(STRANGE.len() as u64 - 1) as usize];
+                    lines[at].replace_range(start..end, strange);
+                }
+                _ => drop(lines.remove(at)),
+            }
+        }
+        lines.join("\n")
+    }
+
+    const STRANGE: &[&str] = &[
+        "0",
+        "-1",
+        "0.5",
+        "1e-9",
+        "1e300",
+        "nan",
+        "inf",
+        "9223372036854775807",
+        "\"\"",
+        "[]",
+    ];
+
+    #[test]
+    fn a_spoilt_file_is_an_error_or_another_scenario() {
+        let mut rng = Rng::new(1);
+        let (mut read, mut refused) = (0, 0);
+        for (file, text) in FILES {
+            for _ in 0..20 {
+                match Scenario::from_toml(&spoilt(text, &mut rng), file) {
+                    Ok(_) => read += 1,
+                    Err(error) => {
+                        assert!(error.to_string().starts_with(file), "{error}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert!(read > 50 && refused > 50, "{read} {refused}");
     }
 }

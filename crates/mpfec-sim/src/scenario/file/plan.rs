@@ -220,26 +220,20 @@ impl LentTable {
             .map_err(|problem| Trouble::at(["rate_mbps"], problem))?;
         let every = range("every_s", self.every_s.unwrap_or(EVERY_S), 0.1, LONGEST_S)
             .map_err(|problem| Trouble::at(["every_s"], problem))?;
-        let flows: Result<Vec<usize>, ScenarioProblem> = self
-            .traffic
-            .iter()
-            .map(|name| {
-                let found = traffic.iter().position(|flow| flow.name == *name);
-                let flow = found.ok_or_else(|| ScenarioProblem::Unknown {
-                    what: "traffic",
-                    name: name.clone(),
-                    known: ranked(name, traffic.iter().map(|flow| flow.name.as_str())),
-                })?;
-                traffic[flow].rate().map(|_| flow).ok_or_else(|| {
-                    let problem = format!("traffic {name:?} has no rate_mbps");
-                    ScenarioProblem::Other(problem)
-                })
-            })
-            .collect();
+        let mut flows = Vec::new();
+        for name in &self.traffic {
+            let flow =
+                flow_called(traffic, name).map_err(|problem| Trouble::at(["traffic"], problem))?;
+            if flows.contains(&flow) {
+                let problem = format!("traffic {name:?} is named twice");
+                return Err(Trouble::at(["traffic"], ScenarioProblem::Other(problem)));
+            }
+            flows.push(flow);
+        }
         Ok(Lent {
             path,
             rate: (mbps * 1e6).round() as u64,
-            flows: flows.map_err(|problem| Trouble::at(["traffic"], problem))?,
+            flows,
             interval: Duration::from_secs_f64(every),
             measured: self.measured.unwrap_or(true),
         })
@@ -317,6 +311,21 @@ pub(super) fn path_called(setup: &Setup, name: &str) -> Result<usize, ScenarioPr
         name: name.to_owned(),
         known: ranked(name, setup.paths.iter().map(|path| path.name.as_str())),
     })
+}
+
+/// Traffic of a known rate.
+fn flow_called(traffic: &[Traffic], name: &str) -> Result<usize, ScenarioProblem> {
+    let position = traffic.iter().position(|flow| flow.name == name);
+    let flow = position.ok_or_else(|| ScenarioProblem::Unknown {
+        what: "traffic",
+        name: name.to_owned(),
+        known: ranked(name, traffic.iter().map(|flow| flow.name.as_str())),
+    })?;
+    if traffic[flow].rate().is_none() {
+        let problem = format!("traffic {name:?} has no rate_mbps");
+        return Err(ScenarioProblem::Other(problem));
+    }
+    Ok(flow)
 }
 
 pub(super) fn link_called(links: &[SharedLink], name: &str) -> Result<usize, ScenarioProblem> {

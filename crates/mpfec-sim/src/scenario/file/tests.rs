@@ -283,6 +283,10 @@ fn mistakes_are_named_with_file_line_place_and_what_would_be_right() {
             "[[traffic]]\nkind = \"connection\"\nname = \"u\"\nvia = [\"core\"]",
             "a.toml, line 23: traffic 1: a connection goes forward over a path, without a delay of its own",
         ),
+        (
+            "[[path]]\nname = \"C\"\nboth = { rate_mbps = 1 }\nlent = { rate_mbps = 1, traffic = [\"u\", \"u\"] }\n[[traffic]]\nkind = \"udp\"\nname = \"u\"\npath = \"A\"\nrate_mbps = 1",
+            "a.toml, line 26: path C, lent: traffic \"u\" is named twice",
+        ),
         // Cases.
         (
             "[[case]]\nname = \"a\"\n[[case]]\nname = \"a\"",
