@@ -77,14 +77,19 @@ impl FromStr for Aimd {
                     what: format!("{value:?} is not a number"),
                 })
             };
-            match part.split_once('=') {
-                Some(("alpha", value)) => alpha = Some(number(value)?),
-                Some(("beta", value)) => beta = Some(number(value)?),
+            let (key, place, value) = match part.split_once('=') {
+                Some((key @ "alpha", value)) => (key, &mut alpha, value),
+                Some((key @ "beta", value)) => (key, &mut beta, value),
                 _ => {
                     return Err(AimdError {
                         what: format!("{part:?} is neither alpha=… nor beta=…"),
                     });
                 }
+            };
+            if place.replace(number(value)?).is_some() {
+                return Err(AimdError {
+                    what: format!("{key} is given twice"),
+                });
             }
         }
         let alpha = alpha
@@ -123,7 +128,14 @@ mod tests {
         }
         assert_eq!("beta=0.625".parse(), Ok(Aimd::new(0.692, 0.625).unwrap()));
         for wrong in [
-            "", "alpha", "alpha=x", "alpha=3", "beta=1", "beta=nan", "gamma=1",
+            "",
+            "alpha",
+            "alpha=x",
+            "alpha=3",
+            "beta=1",
+            "beta=nan",
+            "gamma=1",
+            "beta=0.5,beta=0.6",
         ] {
             assert!(wrong.parse::<Aimd>().is_err(), "{wrong:?}");
         }
