@@ -108,6 +108,8 @@ pub(crate) enum Command {
     /// Measure throughput and delay
     #[command(subcommand)]
     Perf(PerfCommand),
+    /// Run any program across emulated links, between two network namespaces (Linux, root)
+    Lab(LabArgs),
     /// Run scenarios in virtual time: what the papers say, and whether it holds
     #[command(subcommand)]
     Sim(SimCommand),
@@ -280,6 +282,23 @@ pub(crate) struct LoadArgs {
     pub(crate) explain: bool,
 }
 
+/// `mpfec lab`
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = lab_help())]
+pub(crate) struct LabArgs {
+    /// A built-in set-up, a TOML file (see below), or `list`
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) links: String,
+    /// Run this with sh in the server's namespace; COMMAND begins once it listens at a port, or
+    /// after 3 seconds, and ends it
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) server: Option<String>,
+    /// What to run in the client's namespace: by default a shell on a terminal, and nothing
+    /// without one until the program is stopped. Its exit code is that of mpfec
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
 /// `mpfec sim`
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
@@ -357,6 +376,13 @@ pub(crate) fn command() -> clap::Command {
     for name in ["paths", "completions", "man"] {
         root = root.mut_subcommand(name, |command| hiding(command, &experts));
     }
+    // Of them, what runs in a lab may have its own.
+    let transport: Vec<Arg> = experts
+        .iter()
+        .filter(|arg| arg.get_id() != "seed")
+        .cloned()
+        .collect();
+    root = root.mut_subcommand("lab", |command| hiding(command, &transport));
     for name in ["send", "recv"] {
         root = root.mut_subcommand(name, |command| hiding(command, &seed));
     }
@@ -426,6 +452,10 @@ fn links_help() -> String {
     )
 }
 
+fn lab_help() -> String {
+    format!("{LAB_HELP}\n\n{}", links_help())
+}
+
 fn scenario_help() -> String {
     format!(
         "A scenario file:\n\n{SCENARIO_EXAMPLE}\n{SCENARIO_KEYS}\n\nOf a link: {}",
@@ -454,6 +484,18 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 other; 2 usage; 3 source missing or unreadable; 4 destination (exists, full, \
 permission); 5 network, run the same command again; 6 authentication; 7 integrity; 9 refused or \
 another version; 130 interrupted.";
+
+const LAB_HELP: &str = "\
+Path number 1 leads from 10.77.1.1, the client, to 10.77.1.2, the server, path 2 from 10.77.2.1 \
+to 10.77.2.2, and so on. The client's address decides which links a packet crosses, both ways: a \
+program chooses a path by binding to that address, and may then reach any of the server's. Each \
+interface is called as its path. COMMAND finds this in MPFEC_LAB (the name of the set-up), \
+MPFEC_CLIENTS, MPFEC_SERVERS and MPFEC_INTERFACES (one word for each path), and MPFEC_CLIENT and \
+MPFEC_SERVER (those of the first path). For example:
+
+  mpfec lab --links fmtcp-3 -- ping -c 5 10.77.2.2
+  mpfec lab --links dfec-l3-r25 --server 'iperf3 -s' -- sh -c 'iperf3 -c $MPFEC_SERVER'
+  mpfec lab --links pnc --server 'mpfec perf server --ticket-file t' -- mpfec perf client --ticket-file t";
 
 pub(crate) const LINKS_EXAMPLE: &str = r#"  name = "kitchen"             # or else as the file is called
   [[path]]                     # 1 to 8
@@ -561,7 +603,8 @@ mod tests {
             let is_seeded = !["send", "recv", "client"].contains(words.last().unwrap());
             assert_eq!(long.contains("--seed"), is_seeded, "{words:?}");
         }
-        let without: [&[&str]; 4] = [
+        let without: [&[&str]; 5] = [
+            &["mpfec", "lab"],
             &["mpfec", "paths"],
             &["mpfec", "completions"],
             &["mpfec", "man"],
@@ -623,6 +666,23 @@ mod tests {
         assert_eq!(run(&two), [Profile::MPTCP, Profile::AUTO]);
         let elsewhere = ["mpfec", "demo", "--profile", "mptcp", "--profile", "auto"];
         assert!(command().try_get_matches_from(elsewhere).is_err());
+    }
+
+    #[test]
+    fn what_runs_in_a_lab_keeps_its_own_flags() {
+        let words = ["mpfec", "lab", "--links", "pnc", "--server", "nc -l 9"];
+        let lab = |words: &[&str]| match Cli::try_parse_from(words).unwrap().command {
+            Command::Lab(args) => args,
+            other => panic!("{other:?}"),
+        };
+        let alone = lab(&words);
+        assert!(alone.command.is_empty());
+        let with = lab(&[words.as_slice(), &["--", "ping", "--json", "-c", "3"]].concat());
+        assert_eq!(with.links, "pnc");
+        assert_eq!(with.server.as_deref(), Some("nc -l 9"));
+        assert_eq!(with.command, ["ping", "--json", "-c", "3"]);
+        assert!(Cli::try_parse_from(["mpfec", "lab", "--", "ping"]).is_err());
+        assert!(Cli::try_parse_from(["mpfec", "lab", "--links", "pnc", "ping"]).is_err());
     }
 
     #[test]

@@ -6,29 +6,42 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Anything without a code of its own.
-    Other = 1,
+    Other,
     /// Flags or arguments make no sense.
-    Usage = 2,
+    Usage,
     /// What is to be sent is missing or cannot be read.
-    Source = 3,
+    Source,
     /// It cannot be stored: exists, no room, no permission.
-    Destination = 4,
+    Destination,
     /// The peer cannot be reached, or no longer; the same command may be run again.
-    Network = 5,
+    Network,
     /// One end could not prove who it is: wrong or expired ticket.
-    Authentication = 6,
+    Authentication,
     /// What arrived is not what was sent.
-    Integrity = 7,
+    Integrity,
     /// The peer did not want it, or speaks another version.
-    Refused = 9,
+    Refused,
     /// Stopped by a signal.
-    Interrupted = 130,
+    Interrupted,
+    /// A command that was run has failed, with this code.
+    Command(u8),
 }
 
 impl Exit {
     /// The number that the shell sees.
     pub(crate) fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Other => 1,
+            Self::Usage => 2,
+            Self::Source => 3,
+            Self::Destination => 4,
+            Self::Network => 5,
+            Self::Authentication => 6,
+            Self::Integrity => 7,
+            Self::Refused => 9,
+            Self::Interrupted => 130,
+            Self::Command(code) => code,
+        }
     }
 
     /// The name in JSON.
@@ -43,6 +56,7 @@ impl Exit {
             Self::Integrity => "integrity",
             Self::Refused => "refused",
             Self::Interrupted => "interrupted",
+            Self::Command(_) => "command",
         }
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod explain;
 mod frame;
+mod lab;
 mod local;
 mod monitor;
 mod names;
@@ -109,6 +110,7 @@ async fn run(context: Context, command: Command) -> Result<(), CliError> {
         Command::Send(args) => transfer::send(context, args).await,
         Command::Recv(args) => transfer::recv(context, args).await,
         Command::Perf(command) => perf::run(context, command).await,
+        Command::Lab(args) => lab::run(context, args).await,
         Command::Sim(command) => sim::run(context, command).await,
         Command::Paths => paths::run(context).await,
         Command::Completions { shell } => {

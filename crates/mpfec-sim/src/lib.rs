@@ -72,6 +72,8 @@ pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEn
 pub use self::node::{Application, Node};
 pub use self::peer::{Incoming, Outgoing, Peer};
 pub use self::queue::QueueLimit;
+#[cfg(all(feature = "tokio", unix))]
+pub use self::relay::{PacketEnds, PacketRelay};
 #[cfg(feature = "tokio")]
 pub use self::relay::{RelayStats, UdpRelay};
 pub use self::rng::Rng;

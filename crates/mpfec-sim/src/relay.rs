@@ -1,17 +1,19 @@
 //! The links of a setup between real sockets.
 
+mod handle;
+#[cfg(unix)]
+mod packet;
 mod path;
 mod worker;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
-use tokio::sync::mpsc;
-
+use self::handle::Handle;
+#[cfg(unix)]
+pub use self::packet::{PacketEnds, PacketRelay};
 use self::path::RelayPath;
-use self::worker::{Command, Worker};
+use self::worker::Command;
 use crate::{Change, Direction, LinkCounters, Setup};
 
 /// The links of a setup between real UDP sockets on loopback, without root.
@@ -30,9 +32,7 @@ use crate::{Change, Direction, LinkCounters, Setup};
 #[derive(Debug)]
 pub struct UdpRelay {
     paths: Vec<(String, SocketAddr)>,
-    commands: Option<mpsc::UnboundedSender<Command>>,
-    stats: Arc<Mutex<Vec<RelayStats>>>,
-    thread: Option<JoinHandle<()>>,
+    handle: Handle,
 }
 
 /// What one path of a relay has done so far.
@@ -60,37 +60,21 @@ impl UdpRelay {
     /// If the setup is not valid ([`io::ErrorKind::InvalidInput`]), or the operating system has no
     /// socket or thread to give.
     pub fn start(setup: &Setup, server: SocketAddr, seed: u64) -> io::Result<Self> {
-        setup
-            .check()
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()?;
-        let entered = runtime.enter();
-        let links = setup
-            .paths
-            .iter()
-            .map(|path| RelayPath::open(path, server, seed))
-            .collect::<io::Result<Vec<_>>>()?;
+        let open = || {
+            let paths = setup.paths.iter();
+            paths
+                .map(|path| RelayPath::open(path, server, seed))
+                .collect::<io::Result<Vec<_>>>()
+        };
+        let addresses = |links: &[RelayPath]| {
+            let addresses = links.iter().map(RelayPath::client_address);
+            addresses.collect::<io::Result<Vec<_>>>()
+        };
+        let (handle, addresses) = Handle::start(setup, open, addresses)?;
         let names = setup.paths.iter().map(|path| path.name.clone());
-        let addresses = links
-            .iter()
-            .map(RelayPath::client_address)
-            .collect::<io::Result<Vec<_>>>()?;
-        let paths = names.zip(addresses).collect();
-        let stats = Arc::new(Mutex::new(vec![RelayStats::default(); links.len()]));
-        let (commands, inbox) = mpsc::unbounded_channel();
-        let mut worker = Worker::new(links, &setup.changes, inbox, Arc::clone(&stats));
-        drop(entered);
-        let thread = std::thread::Builder::new()
-            .name("mpfec-relay".to_owned())
-            .spawn(move || runtime.block_on(std::future::poll_fn(|cx| worker.poll(cx))))?;
         Ok(Self {
-            paths,
-            commands: Some(commands),
-            stats,
-            thread: Some(thread),
+            paths: names.zip(addresses).collect(),
+            handle,
         })
     }
 
@@ -110,11 +94,7 @@ impl UdpRelay {
     /// Changes a path, by its position, as soon as the relay's thread gets to it. Nothing
     /// happens if there is no such path.
     pub fn apply(&self, path: usize, direction: Direction, change: Change) {
-        self.command(Command::Apply {
-            path,
-            direction,
-            change,
-        });
+        self.handle.apply(path, direction, change);
     }
 
     /// Makes everything on a path vanish, both ways, until it is restored.
@@ -130,34 +110,18 @@ impl UdpRelay {
     /// Gives every client of a path another address towards the server, as a NAT does
     /// that has lost its state. Answers to the old ones vanish.
     pub fn rebind(&self, path: usize) {
-        self.command(Command::Rebind { path });
+        self.handle.command(Command::Rebind { path });
     }
 
     /// What each path has done so far, in the order of the setup.
     #[must_use]
     pub fn stats(&self) -> Vec<RelayStats> {
-        self.stats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn command(&self, command: Command) {
-        if let Some(commands) = &self.commands {
-            // The worker only ends when this sender is gone.
-            let _ = commands.send(command);
-        }
+        self.handle.stats()
     }
 }
 
-impl Drop for UdpRelay {
-    fn drop(&mut self) {
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
+/// Datagrams taken from a socket before others get their turn.
+const BATCH: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -58,6 +58,10 @@ pub(crate) enum Event {
         /// What its paths can carry, where that is limited.
         limit_mbps: Option<f64>,
     },
+    /// A lab is ready.
+    Lab(crate::lab::LabReport),
+    /// What has crossed a lab's links.
+    Crossed(crate::lab::CrossedReport),
     /// A built-in scenario.
     Scenario(crate::sim::ScenarioReport),
     /// How far scenarios are.

@@ -29,10 +29,7 @@ impl Links {
                 paths: 1,
             });
         }
-        let setup = match Setup::named(name) {
-            Some(setup) => setup,
-            None => from_file(Path::new(name))?,
-        };
+        let setup = setup(name)?;
         if emulates_nothing(&setup) {
             return Ok(Self::Direct {
                 name: setup.name,
@@ -40,6 +37,14 @@ impl Links {
             });
         }
         Ok(Self::Emulated(setup))
+    }
+}
+
+/// A built-in set-up, or that of a file.
+pub(crate) fn setup(name: &str) -> Result<Setup, CliError> {
+    match Setup::named(name) {
+        Some(setup) => Ok(setup),
+        None => from_file(Path::new(name)),
     }
 }
 
@@ -92,7 +97,7 @@ fn emulates_nothing(setup: &Setup) -> bool {
 }
 
 /// Prints the built-in set-ups.
-pub(super) fn list(output: &Output) {
+pub(crate) fn list(output: &Output) {
     for setup in Setup::built_in() {
         let limit_mbps = setup.limit_mbps();
         if output.is_json() {

@@ -6,7 +6,7 @@
 
 mod client;
 mod delay;
-mod links;
+pub(crate) mod links;
 mod load;
 mod local;
 mod measure;

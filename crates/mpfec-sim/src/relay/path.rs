@@ -11,7 +11,8 @@ use socket2::SockRef;
 use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
 
-use super::RelayStats;
+use super::worker::{Carrier, Received};
+use super::{BATCH, RelayStats};
 use crate::{Change, Direction, Link, LinkConfig, PathSetup, clock};
 
 /// Which client a datagram is from or for. Never used twice.
@@ -38,14 +39,6 @@ struct Client {
     last_heard: Instant,
 }
 
-/// What a turn of receiving came to.
-#[derive(Debug, Default)]
-pub(super) struct Received {
-    /// A socket was left before it was empty.
-    pub(super) has_more: bool,
-    pub(super) is_from_client: bool,
-}
-
 impl RelayPath {
     /// Must be called inside the runtime that will use it.
     pub(super) fn open(setup: &PathSetup, server: SocketAddr, seed: u64) -> io::Result<Self> {
@@ -67,116 +60,6 @@ impl RelayPath {
 
     pub(super) fn client_address(&self) -> io::Result<SocketAddr> {
         self.downstream.local_addr()
-    }
-
-    pub(super) fn stats(&self) -> RelayStats {
-        RelayStats {
-            forward: self.forward.counters(),
-            backward: self.backward.counters(),
-            clients: self.clients.len(),
-            refused: self.refused,
-            unsent: self.unsent,
-        }
-    }
-
-    pub(super) fn apply(&mut self, at: Instant, direction: Direction, change: Change) {
-        if direction != Direction::Backward {
-            self.forward.apply(at, change);
-        }
-        if direction != Direction::Forward {
-            self.backward.apply(at, change);
-        }
-    }
-
-    /// Gives each client another socket towards the server, where one can be had.
-    pub(super) fn rebind(&mut self) {
-        for client in self.clients.values_mut() {
-            if let Ok(upstream) = connect(self.server) {
-                client.upstream = upstream;
-            }
-        }
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.forward
-            .poll_timeout()
-            .into_iter()
-            .chain(self.backward.poll_timeout())
-            .min()
-    }
-
-    /// Takes up to a batch from each socket into the links.
-    pub(super) fn receive(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Received {
-        let mut received = Received {
-            has_more: true,
-            is_from_client: false,
-        };
-        let mut buffer = ReadBuf::new(buffer);
-        for _ in 0..BATCH {
-            buffer.clear();
-            match self.downstream.poll_recv_from(cx, &mut buffer) {
-                Poll::Ready(Ok(from)) => {
-                    received.is_from_client = true;
-                    self.on_client_datagram(clock::now(), from, buffer.filled());
-                }
-                // An error of an earlier send to a client that is gone; none lasts.
-                Poll::Ready(Err(_)) => {}
-                Poll::Pending => {
-                    received.has_more = false;
-                    break;
-                }
-            }
-        }
-        for (&id, client) in &self.clients {
-            let mut has_more = true;
-            for _ in 0..BATCH {
-                buffer.clear();
-                match client.upstream.poll_recv(cx, &mut buffer) {
-                    Poll::Ready(Ok(())) => {
-                        let payload = Bytes::copy_from_slice(buffer.filled());
-                        let _ = self.backward.submit(clock::now(), payload, id);
-                    }
-                    // The server is not there (yet): connection refused.
-                    Poll::Ready(Err(_)) => {}
-                    Poll::Pending => {
-                        has_more = false;
-                        break;
-                    }
-                }
-            }
-            received.has_more |= has_more;
-        }
-        received
-    }
-
-    /// Sends on what has crossed a link by `now`.
-    pub(super) fn deliver(&mut self, now: Instant) {
-        // Straight to the system: tokio does not know yet that a new socket is writable, and
-        // what loopback cannot take at once is lost as on any other link.
-        let downstream = SockRef::from(&self.downstream);
-        while let Some(delivered) = self.forward.poll_delivery(now) {
-            // A client that made room for another has no socket any more.
-            let Some(client) = self.clients.get(&delivered.tag) else {
-                continue;
-            };
-            if SockRef::from(&client.upstream)
-                .send(&delivered.payload)
-                .is_err()
-            {
-                self.unsent += 1;
-            }
-        }
-        while let Some(delivered) = self.backward.poll_delivery(now) {
-            let Some(client) = self.clients.get(&delivered.tag) else {
-                continue;
-            };
-            if downstream
-                .send_to(&delivered.payload, &client.address.into())
-                .is_err()
-            {
-                self.unsent += 1;
-            }
-        }
     }
 
     fn on_client_datagram(&mut self, now: Instant, from: SocketAddr, payload: &[u8]) {
@@ -225,6 +108,118 @@ impl RelayPath {
     }
 }
 
+impl Carrier for RelayPath {
+    fn stats(&self) -> RelayStats {
+        RelayStats {
+            forward: self.forward.counters(),
+            backward: self.backward.counters(),
+            clients: self.clients.len(),
+            refused: self.refused,
+            unsent: self.unsent,
+        }
+    }
+
+    fn apply(&mut self, at: Instant, direction: Direction, change: Change) {
+        if direction != Direction::Backward {
+            self.forward.apply(at, change);
+        }
+        if direction != Direction::Forward {
+            self.backward.apply(at, change);
+        }
+    }
+
+    /// Gives each client another socket towards the server, where one can be had.
+    fn rebind(&mut self) {
+        for client in self.clients.values_mut() {
+            if let Ok(upstream) = connect(self.server) {
+                client.upstream = upstream;
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.forward
+            .poll_timeout()
+            .into_iter()
+            .chain(self.backward.poll_timeout())
+            .min()
+    }
+
+    /// Takes up to a batch from each socket into the links.
+    fn receive(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Received {
+        let mut received = Received {
+            has_more: true,
+            is_from_client: false,
+        };
+        let mut buffer = ReadBuf::new(buffer);
+        for _ in 0..BATCH {
+            buffer.clear();
+            match self.downstream.poll_recv_from(cx, &mut buffer) {
+                Poll::Ready(Ok(from)) => {
+                    received.is_from_client = true;
+                    self.on_client_datagram(clock::now(), from, buffer.filled());
+                }
+                // An error of an earlier send to a client that is gone; none lasts.
+                Poll::Ready(Err(_)) => {}
+                Poll::Pending => {
+                    received.has_more = false;
+                    break;
+                }
+            }
+        }
+        for (&id, client) in &self.clients {
+            let mut has_more = true;
+            for _ in 0..BATCH {
+                buffer.clear();
+                match client.upstream.poll_recv(cx, &mut buffer) {
+                    Poll::Ready(Ok(())) => {
+                        let payload = Bytes::copy_from_slice(buffer.filled());
+                        let _ = self.backward.submit(clock::now(), payload, id);
+                    }
+                    // The server is not there (yet): connection refused.
+                    Poll::Ready(Err(_)) => {}
+                    Poll::Pending => {
+                        has_more = false;
+                        break;
+                    }
+                }
+            }
+            received.has_more |= has_more;
+        }
+        received
+    }
+
+    /// Sends on what has crossed a link by `now`.
+    fn deliver(&mut self, now: Instant) {
+        // Straight to the system: tokio does not know yet that a new socket is writable, and
+        // what loopback cannot take at once is lost as on any other link.
+        let downstream = SockRef::from(&self.downstream);
+        while let Some(delivered) = self.forward.poll_delivery(now) {
+            // A client that made room for another has no socket any more.
+            let Some(client) = self.clients.get(&delivered.tag) else {
+                continue;
+            };
+            if SockRef::from(&client.upstream)
+                .send(&delivered.payload)
+                .is_err()
+            {
+                self.unsent += 1;
+            }
+        }
+        while let Some(delivered) = self.backward.poll_delivery(now) {
+            let Some(client) = self.clients.get(&delivered.tag) else {
+                continue;
+            };
+            if downstream
+                .send_to(&delivered.payload, &client.address.into())
+                .is_err()
+            {
+                self.unsent += 1;
+            }
+        }
+    }
+}
+
 fn connect(server: SocketAddr) -> io::Result<UdpSocket> {
     let local = match (server.ip(), server.ip().is_loopback()) {
         (IpAddr::V4(_), true) => Ipv4Addr::LOCALHOST.into(),
@@ -247,9 +242,6 @@ fn bind(local: IpAddr) -> io::Result<UdpSocket> {
     let _ = options.set_send_buffer_size(SOCKET_BUFFER);
     UdpSocket::from_std(socket)
 }
-
-/// Datagrams taken from a socket before others get their turn.
-const BATCH: usize = 64;
 
 /// Clients of one path at the same time.
 const MOST_CLIENTS: usize = 64;

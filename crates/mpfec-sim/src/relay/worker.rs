@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
 use super::RelayStats;
-use super::path::RelayPath;
 use crate::{Change, Direction, TimedChange, clock};
 
 /// What the owner of a relay wants.
@@ -26,9 +25,36 @@ pub(super) enum Command {
     },
 }
 
+/// A path with its two links, between whatever datagrams come from and go to.
+pub(super) trait Carrier: Send + 'static {
+    /// Takes up to a batch from each end into the links.
+    fn receive(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Received;
+
+    /// Sends on what has crossed a link by `now`.
+    fn deliver(&mut self, now: Instant);
+
+    fn apply(&mut self, at: Instant, direction: Direction, change: Change);
+
+    /// Gives each client another address towards the server, where clients have one.
+    fn rebind(&mut self) {}
+
+    /// When to call [`deliver`](Self::deliver) next.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    fn stats(&self) -> RelayStats;
+}
+
+/// What a turn of receiving came to.
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    /// An end was left before it was empty.
+    pub(super) has_more: bool,
+    pub(super) is_from_client: bool,
+}
+
 /// Owns the sockets and the links; nothing else touches them.
-pub(super) struct Worker {
-    paths: Vec<RelayPath>,
+pub(super) struct Worker<C> {
+    paths: Vec<C>,
     /// Sorted by time.
     changes: VecDeque<TimedChange>,
     /// When the first datagram of a client arrived.
@@ -39,10 +65,10 @@ pub(super) struct Worker {
     buffer: Box<[u8]>,
 }
 
-impl Worker {
+impl<C: Carrier> Worker<C> {
     /// Must be called inside the runtime that will run it.
     pub(super) fn new(
-        paths: Vec<RelayPath>,
+        paths: Vec<C>,
         changes: &[TimedChange],
         inbox: mpsc::UnboundedReceiver<Command>,
         stats: Arc<Mutex<Vec<RelayStats>>>,
@@ -152,7 +178,7 @@ impl Worker {
             .map(|(started, timed)| started + timed.at);
         self.paths
             .iter()
-            .filter_map(RelayPath::poll_timeout)
+            .filter_map(C::poll_timeout)
             .chain(change)
             .min()
     }
