@@ -11,6 +11,8 @@ mod files;
 mod hostile_sender;
 mod interruption;
 mod killed_peer;
+#[cfg(target_os = "linux")]
+mod lab;
 mod many_small_files;
 mod netns;
 mod occupied_destination;
