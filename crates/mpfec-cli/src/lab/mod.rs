@@ -4,20 +4,22 @@
 //! there. It has no name, and is gone with the thread and the command. Between the devices
 //! the links of a set-up are emulated in this process.
 
-mod plan;
-mod report;
-
 #[cfg(target_os = "linux")]
 mod interfaces;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
 mod processes;
+#[cfg(target_os = "linux")]
+mod report;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod tun;
 
+#[cfg(target_os = "linux")]
 pub(crate) use self::report::{CrossedReport, LabReport};
 use crate::args::LabArgs;
 use crate::context::Context;

@@ -32,21 +32,33 @@ pub(super) async fn end_all() {
     }
 }
 
-/// Whether a program waits for others in the network namespace of a thread of this process:
-/// on a TCP port, or on any UDP port.
-pub(super) fn is_listening(thread: Pid) -> bool {
-    let has = |table: &str, state: &str| {
+/// The sockets that wait for others in the network namespace of a thread of this process: on
+/// TCP ports, and on any UDP port.
+pub(super) fn listeners(thread: Pid) -> Vec<String> {
+    let of = |table: &str, state: &str| {
         let file = format!("/proc/self/task/{thread}/net/{table}");
-        fs::read_to_string(file).is_ok_and(|text| has_socket(&text, state))
+        sockets(&fs::read_to_string(file).unwrap_or_default(), state)
     };
-    ["tcp", "tcp6"].iter().any(|table| has(table, LISTEN))
-        || ["udp", "udp6"].iter().any(|table| has(table, BOUND))
+    let tables = [
+        ("tcp", LISTEN),
+        ("tcp6", LISTEN),
+        ("udp", BOUND),
+        ("udp6", BOUND),
+    ];
+    tables
+        .iter()
+        .flat_map(|(table, state)| of(table, state))
+        .collect()
 }
 
-/// Whether a table of the kernel has a socket in this state, its fourth column.
-fn has_socket(table: &str, state: &str) -> bool {
-    let mut sockets = table.lines().skip(1);
-    sockets.any(|line| line.split_whitespace().nth(3) == Some(state))
+/// Local addresses of the sockets of a table of the kernel in this state, its fourth column.
+fn sockets(table: &str, state: &str) -> Vec<String> {
+    let rows = table.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let local = words.next()?;
+        (words.nth(1)? == state).then(|| local.to_owned())
+    });
+    rows.collect()
 }
 
 /// Device and inode of the network namespace of a process.
@@ -84,13 +96,13 @@ mod tests {
     fn a_listening_socket_is_found_in_the_kernels_table() {
         let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n";
         let line = |state| format!("   0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000\n");
-        assert!(!has_socket(head, LISTEN));
-        assert!(!has_socket(&format!("{head}{}", line("01")), LISTEN));
-        assert!(has_socket(
-            &format!("{head}{}{}", line("01"), line("0A")),
-            LISTEN
-        ));
-        assert!(!has_socket("", LISTEN));
+        let none: [&str; 0] = [];
+        assert_eq!(sockets(head, LISTEN), none);
+        assert_eq!(sockets(&format!("{head}{}", line("01")), LISTEN), none);
+        let both = format!("{head}{}{}", line("01"), line("0A"));
+        assert_eq!(sockets(&both, LISTEN), ["0100007F:1F90"]);
+        assert_eq!(sockets("", LISTEN), none);
+        assert_eq!(sockets("\n\n1: a", LISTEN), none);
     }
 
     #[test]

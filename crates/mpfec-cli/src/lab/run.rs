@@ -85,7 +85,14 @@ async fn serve(lab: &Lab, plan: &Plan, words: &str) -> Result<(), CliError> {
     command.stdin(Stdio::null()).stdout(errors).process_group(0);
     let ended = lab.server.run(command, true);
     let is_ready = async {
-        while !processes::is_listening(lab.server.thread_id) {
+        let mut before = Vec::new();
+        loop {
+            // A program that starts may try out sockets before it opens those that stay.
+            let now = processes::listeners(lab.server.thread_id);
+            if !now.is_empty() && now == before {
+                break;
+            }
+            before = now;
             tokio::time::sleep(GLANCE).await;
         }
     };
@@ -146,7 +153,7 @@ const NOT_RUN: u8 = 127;
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Between two looks whether it does.
-const GLANCE: Duration = Duration::from_millis(20);
+const GLANCE: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

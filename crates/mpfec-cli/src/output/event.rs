@@ -59,8 +59,10 @@ pub(crate) enum Event {
         limit_mbps: Option<f64>,
     },
     /// A lab is ready.
+    #[cfg(target_os = "linux")]
     Lab(crate::lab::LabReport),
     /// What has crossed a lab's links.
+    #[cfg(target_os = "linux")]
     Crossed(crate::lab::CrossedReport),
     /// A built-in scenario.
     Scenario(crate::sim::ScenarioReport),

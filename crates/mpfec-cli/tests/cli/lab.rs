@@ -26,9 +26,13 @@ fn a_connection_across_a_lab_has_the_delay_and_no_more_than_the_rate_of_its_link
     );
     let mut lab = Command::new(program);
     lab.args(["lab", "--json", "--links"]).arg(&links);
-    lab.args(["--server", &server, "--", program, "perf", "client"]);
-    lab.args(["--json", "--time", "3", "--warmup", "1", "--ticket-file"]);
-    lab.arg(&ticket);
+    // What is not ready in time is waited for here.
+    let client = format!(
+        "until [ -s '{ticket}' ]; do sleep 0.1; done; \
+         exec '{program}' perf client --json --time 3 --warmup 1 --ticket-file '{ticket}'",
+        ticket = ticket.display()
+    );
+    lab.args(["--server", &server, "--", "sh", "-c", &client]);
     let ended = Mpfec::run(lab).end(LONG);
 
     assert_eq!(ended.code, Some(0), "{ended:#?}");
@@ -37,7 +41,8 @@ fn a_connection_across_a_lab_has_the_delay_and_no_more_than_the_rate_of_its_link
     let result = of("result");
     let goodput = result["goodput_mbps"].as_f64().unwrap();
     assert!((2.0..=6.0).contains(&goodput), "{result:#}");
-    for (path, least) in [("near", 40.0), ("far", 80.0)] {
+    // Acknowledgements may come back over the other path.
+    for (path, least) in [("near", 40.0), ("far", 60.0)] {
         let paths = result["paths"].as_array().unwrap();
         let path = paths.iter().find(|one| one["interface"] == path).unwrap();
         let rtt = path["min_rtt_ms"].as_f64().unwrap();
