@@ -137,6 +137,7 @@
 //!
 //! A run ends after `duration_s`, or when the application has been served completely. One with
 //! an end (`bytes`, `blocks`, `pages`) is measured from its start and has no `warmup_s`.
+//! The delays of up to 10 million blocks or frames are kept: smaller blocks take a shorter run.
 //!
 //! # Traffic
 //!
