@@ -64,6 +64,11 @@ impl<'a> FrameWriter<'a> {
         self.tokens.extend(token);
     }
 
+    /// Whether the packet has a frame of this token already.
+    pub(crate) fn carries(&self, token: &Token) -> bool {
+        self.tokens.contains(token)
+    }
+
     /// Notes an acknowledgement: not ack-eliciting, but worth knowing when it arrived.
     pub(crate) fn wrote_ack(&mut self, token: Token) {
         self.tokens.push(token);

@@ -31,7 +31,8 @@ pub struct TransportConfig {
     /// The same for all streams together: 12 MiB if not set; from `stream_window` to 4 GiB.
     pub connection_window: u64,
     /// Bytes that writers may be ahead of what the peer has received, per connection: 8 MiB if
-    /// not set; 16 KiB to 4 GiB.
+    /// not set; 16 KiB to 4 GiB. Messages on streams of their own,
+    /// and streams with a deadline, may take an eighth more.
     pub send_buffer: u64,
     /// Bidirectional streams that the peer may have open at once: 100 if not set; at most 2^20.
     pub max_streams_bidi: u64,

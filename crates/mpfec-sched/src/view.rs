@@ -119,6 +119,8 @@ pub struct BlockView {
     pub first_sent: Option<Instant>,
     /// First undelivered block of its stream: it holds back delivery.
     pub head: bool,
+    /// When the peer should be able to read it, if its stream has a deadline.
+    pub due: Option<Instant>,
 }
 
 impl BlockView {
@@ -136,6 +138,14 @@ impl BlockView {
             .saturating_sub(self.held)
             .saturating_sub(self.total_in_flight())
             .saturating_sub(self.unsent)
+    }
+
+    /// Whether somebody may be waiting for it: it has a deadline, or it is short and all that
+    /// its stream has.
+    #[must_use]
+    pub fn is_sensitive(&self) -> bool {
+        let is_message = self.last && self.closed && self.source_symbols <= MESSAGE_SYMBOLS;
+        self.due.is_some() || is_message
     }
 
     /// Whether a [repair](crate::SymbolKind::Repair) of it can be made at all.
@@ -205,6 +215,9 @@ impl View<'_> {
             .any(|path| !path.suspected && !path.backup)
     }
 }
+
+/// Source symbols of a message at most; more are bulk data unless there is a deadline.
+const MESSAGE_SYMBOLS: u32 = 16;
 
 const MAX_LOSS: f64 = 0.95;
 const MIN_SECONDS: f64 = 1e-8;

@@ -29,6 +29,8 @@ pub(crate) struct SendQueue {
     next_sequence: u64,
     /// Round of the latest block that began to leave.
     round: u64,
+    /// Symbols of blocks that went first for having been idle, less those of the others.
+    ahead: u32,
     /// Kept if congestion control asks for it.
     undecoded: Option<Undecoded>,
 }
@@ -48,11 +50,14 @@ struct Entry {
 
 /// Delivery order. `round` is a start time in blocks (start-time fair queueing): a stream
 /// that comes late starts at the round that is being served, not behind all that others have
-/// queued.
+/// queued. It goes first in this round, so that a message does not wait for a block of bulk
+/// data of which only a part has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     priority: Reverse<i32>,
     round: u64,
+    /// Its stream had blocks before it in this round, or many others went first already.
+    waits: bool,
     sequence: u64,
 }
 
@@ -121,13 +126,23 @@ impl SendQueue {
         self.buffered
     }
 
-    /// Adds an empty block of a stream whose next block is due in `round`. Returns where it
+    /// Adds an empty block of a stream whose next block is due in `round`; one that `hurries`
+    /// goes before what others have queued, even if its stream was never idle. Returns where it
     /// is, and the round of the stream's block after it.
-    pub(crate) fn insert(&mut self, block: BlockSender, priority: i32, round: u64) -> (Slot, u64) {
-        let round = round.max(self.round);
+    pub(crate) fn insert(
+        &mut self,
+        block: BlockSender,
+        priority: i32,
+        round: u64,
+        hurries: bool,
+    ) -> (Slot, u64) {
+        let served = self.served(Reverse(priority));
+        let waits = round > served && !hurries || self.ahead >= TURN;
+        let round = round.max(served);
         let key = Key {
             priority: Reverse(priority),
             round,
+            waits,
             sequence: self.next_sequence,
         };
         self.next_sequence += 1;
@@ -148,7 +163,23 @@ impl SendQueue {
             }
         };
         self.place(slot, key, BlockView::default());
-        (slot, round + 1)
+        // Blocks in a hurry stay in one round, in their order.
+        (slot, round + u64::from(waits || !hurries))
+    }
+
+    /// The round that is being served: that of the first block of this priority that has not
+    /// left as a whole.
+    fn served(&self, priority: Reverse<i32>) -> u64 {
+        let blocks = self.order[self.first..].iter().zip(self.views());
+        let unsent = blocks
+            .filter(|(_, view)| view.unsent > 0)
+            .map(|(slot, _)| self.entry(*slot).key);
+        unsent
+            .skip_while(|key| key.priority < priority)
+            .take_while(|key| key.priority == priority)
+            .map(|key| key.round)
+            .next()
+            .unwrap_or(self.round)
     }
 
     /// Changes a block together with its view.
@@ -167,9 +198,16 @@ impl SendQueue {
         slot: Slot,
         change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R,
     ) -> R {
+        let before = self.get(slot).1.unsent;
         let result = self.change(slot, change);
-        let round = self.entry(slot).key.round;
-        self.round = self.round.max(round);
+        let left = before.saturating_sub(self.get(slot).1.unsent);
+        let key = self.entry(slot).key;
+        self.round = self.round.max(key.round);
+        self.ahead = if key.waits {
+            self.ahead.saturating_sub(left)
+        } else {
+            self.ahead.saturating_add(left).min(TURN)
+        };
         result
     }
 
@@ -280,6 +318,9 @@ impl SendQueue {
 fn is_deficient(view: &BlockView, has_repair: bool) -> bool {
     (view.closed || !has_repair) && view.deficit() > 0
 }
+
+/// Symbols that may go first for having come late before others have their turn: about a block.
+const TURN: u32 = 64;
 
 const LIVE: &str = "slots of blocks are forgotten when the block leaves the queue";
 

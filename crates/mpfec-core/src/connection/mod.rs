@@ -170,6 +170,7 @@ impl Connection {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let now = self.monotonic(now);
+        self.streams.date_blocks(now);
         self.transmit(now, max_segments.max(1), buf)
     }
 
@@ -287,6 +288,15 @@ impl Connection {
     /// Data of streams with a higher priority go first; 0 from the start.
     pub fn set_priority(&mut self, stream: StreamId, priority: i32) {
         self.streams.set_priority(stream, priority);
+    }
+
+    /// What is written to the stream from now on should be read by the peer within `deadline`;
+    /// `None`, as from the start: nobody waits for it. It goes before what streams of the same
+    /// priority have queued, on paths that arrive in time, and is protected ahead of loss where a
+    /// repair after feedback would come too late, within a budget. What is late is delivered all
+    /// the same.
+    pub fn set_deadline(&mut self, stream: StreamId, deadline: Option<Duration>) {
+        self.streams.set_deadline(stream, deadline);
     }
 
     /// Sends an unreliable message.

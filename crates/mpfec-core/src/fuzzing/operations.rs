@@ -291,6 +291,10 @@ fn on_connection(scene: &mut Scene, input: &mut Input<'_>, operation: u8) {
                 party.connection.flush(stream);
                 let priority = i32::from(input.byte()) - 128;
                 party.connection.set_priority(stream, priority);
+                let deadline = Duration::from_millis(input.byte().into());
+                party
+                    .connection
+                    .set_deadline(stream, (priority % 2 == 0).then_some(deadline));
             }
         }
         26 => {

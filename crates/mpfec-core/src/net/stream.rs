@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -218,6 +219,16 @@ impl SendStream {
             .lock()
             .connection
             .set_priority(self.id, priority);
+    }
+
+    /// What is written from now on should be read by the peer within `deadline`: see
+    /// [`Connection::set_deadline`](crate::Connection::set_deadline).
+    pub fn set_deadline(&mut self, deadline: Option<Duration>) {
+        self.guard
+            .0
+            .lock()
+            .connection
+            .set_deadline(self.id, deadline);
     }
 
     fn poll_write_some(

@@ -19,6 +19,7 @@ mod send;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mpfec_codec::pipeline::PipelineCode;
@@ -111,6 +112,7 @@ impl Streams {
                 lead: u64::MAX,
                 live_blocks: 0,
                 max_blocks: 1,
+                undated: Vec::new(),
             },
             receiving: recv::Shared {
                 credit: ReceiveCredit::new(config.connection_window),
@@ -265,10 +267,7 @@ impl Streams {
         if taken == data.len() {
             self.writers.remove(id);
         } else {
-            let obstacle = self
-                .sending
-                .obstacle(&stream.credit)
-                .unwrap_or(Obstacle::Buffer);
+            let obstacle = self.sending.obstacle(stream).unwrap_or(Obstacle::Buffer);
             let is_news = self.writers.insert(id, obstacle, taken > 0);
             match obstacle {
                 _ if !is_news => {}
@@ -382,6 +381,27 @@ impl Streams {
         }
     }
 
+    /// What is written from now on should be read within `deadline`, if there is one.
+    pub(crate) fn set_deadline(&mut self, id: StreamId, deadline: Option<Duration>) {
+        let Some(stream) = self.send.get_mut(&id) else {
+            return;
+        };
+        if stream.deadline != deadline {
+            stream.deadline = deadline;
+            // What was written before is not held to it.
+            self.flush(id);
+        }
+    }
+
+    /// Notes that blocks of streams with a deadline began by `now`.
+    pub(crate) fn date_blocks(&mut self, now: Instant) {
+        for (id, sbn) in std::mem::take(&mut self.sending.undated) {
+            if let Some(stream) = self.send.get(&id) {
+                stream.date(sbn, now, &mut self.sending);
+            }
+        }
+    }
+
     /// What the application should know next.
     pub(crate) fn poll_event(&mut self) -> Option<StreamEvent> {
         for dir in [Dir::Bi, Dir::Uni] {
@@ -406,9 +426,7 @@ impl Streams {
     /// Tells writers that can go on.
     fn wake_writers(&mut self) {
         let (sending, send) = (&self.sending, &self.send);
-        let woken = self
-            .writers
-            .wake(|id| sending.obstacle(&send.get(&id)?.credit));
+        let woken = self.writers.wake(|id| sending.obstacle(send.get(&id)?));
         self.events.extend(
             woken
                 .into_iter()

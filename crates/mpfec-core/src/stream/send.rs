@@ -1,6 +1,7 @@
 //! The sending half of a stream: bytes cut into blocks, and which of them the peer has.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{CodecKind, SymbolSize};
@@ -36,12 +37,16 @@ pub(super) struct Shared {
     /// many there may be.
     pub(super) live_blocks: usize,
     pub(super) max_blocks: usize,
+    /// Blocks of streams with a deadline that nobody has told the time since they began.
+    pub(super) undated: Vec<(StreamId, u64)>,
 }
 
 /// One stream that we write.
 #[derive(Debug)]
 pub(super) struct SendStream {
     pub(super) priority: i32,
+    /// How soon the peer should be able to read what is written.
+    pub(super) deadline: Option<Duration>,
     pub(super) credit: SendCredit,
     pub(super) state: SendState,
     /// Blocks from number `first_sbn` on; `None`: the peer has it.
@@ -81,13 +86,13 @@ pub(super) enum Obstacle {
 }
 
 impl Shared {
-    /// What stands in the way of writing to a stream with this credit.
-    pub(super) fn obstacle(&self, credit: &SendCredit) -> Option<Obstacle> {
-        if credit.left() == 0 {
+    /// What stands in the way of writing to a stream.
+    pub(super) fn obstacle(&self, stream: &SendStream) -> Option<Obstacle> {
+        if stream.credit.left() == 0 {
             Some(Obstacle::StreamWindow)
         } else if self.credit.left() == 0 {
             Some(Obstacle::ConnectionWindow)
-        } else if self.queue.buffered() >= self.buffer
+        } else if self.buffer_room(stream) == 0
             || self.is_ahead()
             || self.live_blocks >= self.max_blocks
         {
@@ -109,9 +114,26 @@ impl Shared {
         self.queue.unsent() >= self.lead
     }
 
-    fn room(&self, credit: &SendCredit) -> u64 {
-        let buffer = self.buffer.saturating_sub(self.queue.buffered());
-        buffer.min(credit.left()).min(self.credit.left())
+    fn room(&self, stream: &SendStream) -> u64 {
+        let buffer = self.buffer_room(stream);
+        buffer.min(stream.credit.left()).min(self.credit.left())
+    }
+
+    /// Bytes that the buffer takes of a stream. Where little of it is under way there is some
+    /// room beyond, for a message, or what has a deadline, must not wait for bulk data to leave the
+    /// buffer.
+    fn buffer_room(&self, stream: &SendStream) -> u64 {
+        let buffered = self.queue.buffered();
+        let room = self.buffer.saturating_sub(buffered);
+        let message = match stream.deadline {
+            Some(_) => u64::MAX,
+            None => MESSAGE.saturating_sub(stream.under_way(self)),
+        };
+        if room >= message {
+            return room;
+        }
+        let reserve = self.buffer + self.buffer / 8;
+        room.max(reserve.saturating_sub(buffered).min(message))
     }
 }
 
@@ -119,6 +141,7 @@ impl SendStream {
     pub(super) fn new(limit: u64) -> Self {
         Self {
             priority: 0,
+            deadline: None,
             credit: SendCredit::new(limit),
             state: SendState::Open,
             blocks: VecDeque::new(),
@@ -144,7 +167,7 @@ impl SendStream {
 
     /// Copies bytes into blocks as far as buffer and windows allow. Returns how many.
     pub(super) fn write(&mut self, id: StreamId, data: &[u8], shared: &mut Shared) -> usize {
-        let room = usize::try_from(shared.room(&self.credit)).unwrap_or(usize::MAX);
+        let room = usize::try_from(shared.room(self)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(room)];
         let mut taken = 0;
         while taken < data.len() {
@@ -190,12 +213,20 @@ impl SendStream {
         if let Some(Some(before)) = self.blocks.back() {
             shared.queue.with(*before, |_, view| view.last = false);
         }
-        let (slot, next_round) = shared.queue.insert(block, self.priority, self.next_round);
+        let (slot, next_round) = shared.queue.insert(
+            block,
+            self.priority,
+            self.next_round,
+            self.deadline.is_some(),
+        );
         let is_head = self.blocks.is_empty();
         shared.queue.with(slot, |_, view| {
             view.last = true;
             view.head = is_head;
         });
+        if self.deadline.is_some() {
+            shared.undated.push((id, self.next_sbn()));
+        }
         self.next_round = next_round;
         self.blocks.push_back(Some(slot));
         shared.live_blocks += 1;
@@ -303,6 +334,13 @@ impl SendStream {
         }
     }
 
+    /// Bytes from the first that the peer may lack on.
+    fn under_way(&self, shared: &Shared) -> u64 {
+        let first = self.blocks.front().copied().flatten();
+        let start = first.map(|slot| shared.queue.get(slot).0.origin().offset);
+        start.map_or(0, |start| self.credit.used().saturating_sub(start))
+    }
+
     /// Whether the peer has every block.
     pub(super) fn has_no_blocks(&self) -> bool {
         self.blocks.is_empty()
@@ -325,6 +363,14 @@ impl SendStream {
         }
     }
 
+    /// A block of a stream with a deadline began at `now`.
+    pub(super) fn date(&self, sbn: u64, now: Instant, shared: &mut Shared) {
+        if let (Some(slot), Some(deadline)) = (self.slot(sbn), self.deadline) {
+            let due = now.checked_add(deadline);
+            shared.queue.with(slot, |_, view| view.due = due);
+        }
+    }
+
     /// Cuts blocks anew whose symbols are larger than `largest`, and those of which nothing
     /// left yet if their symbols are larger than those of new blocks.
     pub(super) fn cut_blocks(&self, largest: SymbolSize, shared: &mut Shared) {
@@ -339,6 +385,9 @@ impl SendStream {
         }
     }
 }
+
+/// Bytes of a message that needs no room in a full buffer.
+const MESSAGE: u64 = 16 << 10;
 
 /// Bytes of a symbol for which every path has room.
 const SMALLEST_SYMBOL: usize = 1000;

@@ -13,6 +13,8 @@ pub(super) struct Ledger {
     slots: [Slot; MAX_PATHS],
     /// Repairs ahead of loss per source symbol, lately.
     redundancy: f64,
+    /// What delay-sensitive blocks may spend beside bulk data: a share of all source symbols.
+    sensitive: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,6 +48,7 @@ impl Ledger {
             common: FULL,
             slots: [Slot::default(); MAX_PATHS],
             redundancy: 0.0,
+            sensitive: FULL,
         }
     }
 
@@ -99,6 +102,18 @@ impl Ledger {
     pub(super) fn on_source(&mut self, count: u32) {
         // (1 - w)^n to first order, for batches far below 1 / w.
         self.redundancy *= 1.0 - (WEIGHT * f64::from(count)).min(0.5);
+        self.sensitive = (self.sensitive + SENSITIVE_SHARE * f64::from(count)).min(FULL);
+    }
+
+    /// Whether a delay-sensitive block may be protected at the price of other data.
+    pub(super) fn affords_sensitive(&self) -> bool {
+        self.sensitive >= 1.0
+    }
+
+    /// Repairs of a delay-sensitive block ahead of loss that other data had to wait for.
+    pub(super) fn on_sensitive(&mut self, count: u32) {
+        self.redundancy += WEIGHT * f64::from(count);
+        self.sensitive = (self.sensitive - f64::from(count)).max(0.0);
     }
 
     /// Repairs that nobody else's data had to wait for.
@@ -135,6 +150,9 @@ const FULL: f64 = 128.0;
 
 /// Symbols after which half and more of a path's own credit is forgotten.
 const FADE: f64 = 1024.0;
+
+/// What part of all source symbols delay-sensitive data may cost the others.
+const SENSITIVE_SHARE: f64 = 0.125;
 
 /// Weight of one symbol in the running share of repairs.
 const WEIGHT: f64 = 0.01;

@@ -6,7 +6,8 @@
 //! every path with blocks that are due when its symbols arrive, a lost symbol is replaced on
 //! the path that delivers soonest, and a slow path stays out of what the fast ones finish
 //! earlier. Slots that would stay idle protect blocks ahead of loss, and earn the right to do
-//! so in busy slots later.
+//! so in busy slots later. Messages and blocks that are due are protected in busy slots too, as
+//! long as they are a small part of all data.
 
 mod ledger;
 mod load;
@@ -51,6 +52,8 @@ struct Seen {
     cursor: usize,
     /// A block that holds back delivery misses repairs: it is protected whatever it takes.
     has_lost_again: bool,
+    /// Somebody may be waiting for one of the blocks.
+    has_sensitive: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +61,8 @@ struct Decision {
     path: usize,
     block: usize,
     mode: Mode,
+    /// Somebody may be waiting for the block.
+    sensitive: bool,
     /// Symbols of the block that are missing unless they are sent.
     missing: u32,
 }
@@ -108,6 +113,7 @@ impl EarliestArrival {
         for block in view.blocks {
             seen.unsent += u64::from(block.unsent);
             seen.has_lost_again |= view.may_protect && block.head && lost_again(block, view);
+            seen.has_sensitive |= block.is_sensitive();
         }
         let written = seen.unsent.saturating_sub(expected);
         if written > 0 {
@@ -152,8 +158,13 @@ impl EarliestArrival {
             Mode::Busy => outlook.protection(self.ledger.exponent(slot), view),
             Mode::Spare => [Target::SPARE; MAX_PATHS],
         };
-        let ahead =
-            self.seen.has_lost_again || protection.iter().any(|&target| target > Target::FEEDBACK);
+        let hurries = self.seen.has_sensitive
+            && view.may_protect
+            && view.has_repair
+            && self.ledger.affords_sensitive();
+        let ahead = self.seen.has_lost_again
+            || hurries
+            || protection.iter().any(|&target| target > Target::FEEDBACK);
         let start = if ahead { 0 } else { self.seen.cursor };
         let mut left = outlook.supply;
         let mut first_need = None;
@@ -176,7 +187,10 @@ impl EarliestArrival {
             };
             let need = match mode {
                 _ if complete => {
-                    let target = self.target(&protection, &flights, block, view);
+                    let mut target = self.target(&protection, &flights, block, view);
+                    if hurries && outlook.is_repair_late(block, &flights, view) {
+                        target = target.max(Target::SPARE);
+                    }
                     self.memo
                         .further(lacking, &flights, &self.losses, slot, target)
                 }
@@ -186,8 +200,8 @@ impl EarliestArrival {
             if need == 0 {
                 continue;
             }
-            if f64::from(need) <= left {
-                left -= f64::from(need);
+            if f64::from(need) <= left || outlook.is_for_faster(block, view) {
+                left = (left - f64::from(need)).max(0.0);
                 continue;
             }
             let whole = bulk && symbol == SymbolKind::Source;
@@ -226,8 +240,16 @@ impl EarliestArrival {
     }
 
     /// Fresh data from far enough ahead that it arrives when it is needed, or as far as there is.
-    fn youngest(&self, budget: u32, view: &View<'_>) -> Option<(Assignment, u32)> {
+    fn youngest(
+        &self,
+        budget: u32,
+        outlook: &Outlook,
+        view: &View<'_>,
+    ) -> Option<(Assignment, u32)> {
         let index = youngest_unsent(view)?;
+        if outlook.is_for_faster(&view.blocks[index], view) {
+            return None;
+        }
         let unsent = view.blocks[index].unsent;
         Some((
             Assignment {
@@ -267,7 +289,7 @@ impl Scheduler for EarliestArrival {
         if worth[path] {
             found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
             if found.is_none() && self.seen.unsent > 0 && self.must_not_idle(bulk, &outlook, view) {
-                found = self.youngest(budget, view);
+                found = self.youngest(budget, &outlook, view);
             }
         }
         if found.is_none() && view.has_repair && view.may_protect {
@@ -290,6 +312,7 @@ impl Scheduler for EarliestArrival {
             path,
             block: assignment.block,
             mode,
+            sensitive: view.blocks[assignment.block].is_sensitive(),
             missing,
         });
         Some(assignment)
@@ -315,11 +338,11 @@ impl Scheduler for EarliestArrival {
                     .take()
                     .filter(|d| d.path == path && d.block == assignment.block);
                 let Some(decision) = decision else { return };
+                let ahead = assignment.count.saturating_sub(decision.missing);
                 match decision.mode {
                     Mode::Spare => self.ledger.on_spare(slot, assignment.count),
-                    Mode::Busy => self
-                        .ledger
-                        .on_ahead(slot, assignment.count.saturating_sub(decision.missing)),
+                    Mode::Busy if decision.sensitive => self.ledger.on_sensitive(ahead),
+                    Mode::Busy => self.ledger.on_ahead(slot, ahead),
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What the paths deliver, and when.
 
 use crate::memo::Target;
-use crate::view::{MAX_PATHS, PathView, View};
+use crate::view::{BlockView, MAX_PATHS, PathView, View};
 
 /// The paths from the point of view of the one that asks.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +84,33 @@ impl Outlook {
     /// this one, at a sound share of their rate.
     pub(super) fn is_needed(&self, load: f64) -> bool {
         SOUND_LOAD * self.faster < load
+    }
+
+    /// Whether a symbol sent here arrives when the block is due already, and others are in time.
+    pub(super) fn is_for_faster(&self, block: &BlockView, view: &View<'_>) -> bool {
+        let Some(due) = block.due else {
+            return false;
+        };
+        let left = due.saturating_duration_since(view.now).as_secs_f64();
+        self.arrival > left && self.soonest <= left
+    }
+
+    /// Whether somebody waits for the block who would wait too long if what is lost of it were
+    /// repaired after feedback only.
+    pub(super) fn is_repair_late(
+        &self,
+        block: &BlockView,
+        flights: &[u16; MAX_PATHS],
+        view: &View<'_>,
+    ) -> bool {
+        let Some(due) = block.due else {
+            return block.is_sensitive();
+        };
+        let used = |path: &&PathView| flights.get(path.slot).is_some_and(|&count| count > 0);
+        let answered = view.paths.iter().filter(used).map(|path| path.srtt).max();
+        let known = answered.unwrap_or_default().as_secs_f64() * LOSS_DELAY;
+        let left = due.saturating_duration_since(view.now).as_secs_f64();
+        left > 0.0 && known + self.soonest > left
     }
 
     /// The failure probability that a symbol sent here may bring a block down to, by the slot

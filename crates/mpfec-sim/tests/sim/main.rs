@@ -9,6 +9,7 @@ mod groups;
 mod handshake;
 mod hostile;
 mod keep_alive;
+mod latency;
 mod limits;
 mod model;
 mod parity;

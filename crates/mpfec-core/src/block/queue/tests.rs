@@ -32,25 +32,25 @@ fn a_stream_that_comes_late_takes_turns_with_one_that_has_much_queued() {
     let (mut a, mut b) = (0, 0);
     let mut first = Vec::new();
     for sbn in 0..4 {
-        let (slot, next) = queue.insert(block(0, sbn), 0, a);
+        let (slot, next) = queue.insert(block(0, sbn), 0, a, false);
         a = next;
         first.push(slot);
     }
     queue.send(first[1], |_, _| ());
     for sbn in 0..2 {
-        (_, b) = queue.insert(block(1, sbn), 0, b);
+        (_, b) = queue.insert(block(1, sbn), 0, b, false);
     }
     assert_eq!(
         names(&queue),
-        [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3)]
+        [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
     );
 }
 
 #[test]
 fn urgent_streams_go_first_from_the_moment_they_are_urgent() {
     let mut queue = SendQueue::default();
-    let (low, _) = queue.insert(block(0, 0), 0, 0);
-    queue.insert(block(1, 0), 1, 0);
+    let (low, _) = queue.insert(block(0, 0), 0, 0, false);
+    queue.insert(block(1, 0), 1, 0, false);
     assert_eq!(names(&queue), [(1, 0), (0, 0)]);
     queue.set_priority(low, 2);
     assert_eq!(names(&queue), [(0, 0), (1, 0)]);
@@ -65,7 +65,7 @@ proptest! {
         for (step, pick, priority) in steps {
             match step {
                 0 | 1 => {
-                    let (slot, _) = queue.insert(block(u64::from(count), 0), priority, 0);
+                    let (slot, _) = queue.insert(block(u64::from(count), 0), priority, 0, count % 3 == 0);
                     queue.with(slot, |_, view| view.lost_once = count);
                     live.push((slot, count));
                     count += 1;

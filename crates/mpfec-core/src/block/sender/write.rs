@@ -120,7 +120,8 @@ impl BlockSender {
     ) -> Option<()> {
         if self.is_repeated(view) {
             // The only symbol is as good as any repair symbol, and shorter.
-            if self.next_source == 0 {
+            if self.next_source == 0 || writer.carries(&self.token(0)) {
+                // A copy in the same packet would be lost with it.
                 return None;
             }
             return self.write_copy(0, writer);
