@@ -66,8 +66,9 @@ mod wire;
 pub use self::address::{Datagram, Ecn, FourTuple, SocketId, Transmit};
 pub use self::config::{ClientConfig, ServerConfig, TransportConfig};
 pub use self::connection::{
-    CloseReason, Connection, ConnectionStats, EndpointEvent, Event, OpenPathError, ParityStats,
-    PathChange, PathEvent, PathStats, PathStatus, SendDatagramError, Timer,
+    CloseReason, Connection, ConnectionStats, DatagramOptions, DatagramRedundancy, EndpointEvent,
+    Event, OpenPathError, ParityStats, PathChange, PathEvent, PathStats, PathStatus,
+    SendDatagramError, Timer,
 };
 pub use self::crypto::{
     ClientTls, Fingerprint, FingerprintError, Identity, IdentityError, ResetKey, ServerTls,

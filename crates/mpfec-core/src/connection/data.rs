@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
-use mpfec_sched::{Assignment, View};
+use mpfec_sched::{Assignment, MAX_PATHS, View};
+use smallvec::SmallVec;
 
+use super::datagram::Way;
 use super::{Connection, Event};
 use crate::component::FrameWriter;
 
@@ -31,7 +33,7 @@ impl Connection {
     fn has_data(&self) -> bool {
         let has_symbols = self.streams.has_work()
             || (self.scheduler.sends_ahead() && !self.streams.blocks().is_empty());
-        self.handshake.is_usable() && (has_symbols || self.datagrams.has_outgoing())
+        self.handshake.is_usable() && (has_symbols || self.datagrams.outgoing.has_waiting())
     }
 
     /// When paths that have data to send may do so, as far as the pacer decides that.
@@ -61,16 +63,34 @@ impl Connection {
         batch: &mut Batch,
         writer: &mut FrameWriter<'_>,
     ) {
-        if self.datagrams.has_outgoing() {
-            let largest = self.largest_datagram();
-            if self.datagrams.write(writer, largest) {
-                self.events.push_back(Event::DatagramsUnblocked);
-            }
-        }
-        let Some(slot) = self.paths.at(index).map(|path| path.slot) else {
+        let Some((path, slot)) = self.paths.at(index).map(|path| (path.id, path.slot)) else {
             return;
         };
         self.path_views.refresh(&self.paths, now);
+        if self.datagrams.outgoing.has_waiting() {
+            let ways = self.ways(now);
+            let is_idle = !self.streams.has_work();
+            let outgoing = &mut self.datagrams.outgoing;
+            if outgoing.write(now, path, &ways, is_idle, writer) {
+                self.events.push_back(Event::DatagramsUnblocked);
+            }
+        }
+        let before = writer.written();
+        self.write_symbols(now, index, slot, budget, batch, writer);
+        self.datagrams
+            .outgoing
+            .on_other_data(writer.written() - before);
+    }
+
+    fn write_symbols(
+        &mut self,
+        now: Instant,
+        index: usize,
+        slot: usize,
+        budget: usize,
+        batch: &mut Batch,
+        writer: &mut FrameWriter<'_>,
+    ) {
         while writer.room() > MIN_SYMBOL_ROOM {
             let Some(assignment) = self.next_assignment(now, index, budget, batch) else {
                 return;
@@ -87,6 +107,43 @@ impl Connection {
                     }
                 }
             }
+        }
+    }
+
+    /// The usable paths as far as they matter to messages.
+    fn ways(&self, now: Instant) -> SmallVec<[Way; MAX_PATHS]> {
+        let view = view(
+            now,
+            &self.path_views,
+            &self.streams,
+            self.config.profile.codec,
+        );
+        let ways = view.usable().map(|(index, path)| {
+            let wait = path.next_send.saturating_duration_since(now);
+            let mtu = self.paths.at(index).map(|path| path.mtu.current());
+            Way {
+                path: path.id.0,
+                wait: wait.as_secs_f64(),
+                delay: path.one_way.as_secs_f64(),
+                answer: path.srtt.as_secs_f64() * LOSS_DELAY,
+                seconds_per_byte: path.symbol_time().as_secs_f64()
+                    / path.symbol_bytes.max(1) as f64,
+                loss: path.loss,
+                largest: self.datagram_room(mtu),
+            }
+        });
+        ways.collect()
+    }
+
+    /// Drops messages that would be too late if they left on the fastest path at once.
+    pub(super) fn drop_late_datagrams(&mut self, now: Instant) {
+        if !self.datagrams.outgoing.has_waiting() || !self.handshake.is_usable() {
+            return;
+        }
+        let paths = self.paths.iter().filter(|path| path.is_usable());
+        let fastest = paths.map(|path| path.rtt.min()).min().unwrap_or_default();
+        if self.datagrams.outgoing.drop_late(now + fastest / 2) {
+            self.events.push_back(Event::DatagramsUnblocked);
         }
     }
 
@@ -175,6 +232,9 @@ fn view<'a>(
         window: streams.window_symbols(),
     }
 }
+
+/// RFC 9002 §6.1.2: a packet is lost this many round trips after it left.
+const LOSS_DELAY: f64 = 9.0 / 8.0;
 
 /// Symbols smaller than this are not worth a place behind other frames.
 const MIN_SYMBOL_ROOM: usize = 64;

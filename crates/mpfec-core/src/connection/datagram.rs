@@ -1,12 +1,18 @@
-//! Unreliable messages (RFC 9221): sent once, never repeated.
+//! Unreliable messages (RFC 9221): without a deadline sent once, with one sent on the path
+//! where they arrive first, again if that is needed and in time, and not at all if it is too late.
+
+mod outgoing;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::component::FrameWriter;
 use crate::error::TransportError;
+use crate::recovery::Duplicates;
 use crate::wire::frame::DatagramFrame;
+
+pub(crate) use self::outgoing::{NUMBER_ROOM, Outgoing, Way};
 
 /// Why a datagram cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,15 +36,39 @@ pub enum SendDatagramError {
     Closed,
 }
 
+/// How an unreliable message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DatagramOptions {
+    /// Within what time it should be with the peer; later it is of no use, and dropped where it
+    /// has not left. `None`: whenever.
+    pub deadline: Option<Duration>,
+    /// How often it is sent.
+    pub redundancy: DatagramRedundancy,
+}
+
+/// How often an unreliable message is sent. The peer's application sees it once at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DatagramRedundancy {
+    /// Once, whatever happens (RFC 9221).
+    #[default]
+    Never,
+    /// Again when it is lost, as long as it can arrive in time; where the deadline leaves no time
+    /// for that, a second time at once, on another path that is in time if there is one. Such
+    /// copies take slots that nobody else wants, and an eighth of the others.
+    InTime,
+    /// As [`InTime`](Self::InTime), but a second time at once in any case.
+    Always,
+}
+
 /// Both directions' queues, bounded in bytes.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     limit: usize,
-    outgoing: VecDeque<Bytes>,
-    outgoing_bytes: usize,
+    pub(crate) outgoing: Outgoing,
     incoming: VecDeque<Bytes>,
     incoming_bytes: usize,
-    blocked: bool,
+    /// Numbers of messages that arrived.
+    seen: Duplicates,
     pub(crate) dropped: u64,
 }
 
@@ -46,11 +76,10 @@ impl Datagrams {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            outgoing: VecDeque::new(),
-            outgoing_bytes: 0,
+            outgoing: Outgoing::new(limit),
             incoming: VecDeque::new(),
             incoming_bytes: 0,
-            blocked: false,
+            seen: Duplicates::new(),
             dropped: 0,
         }
     }
@@ -58,17 +87,6 @@ impl Datagrams {
     /// The largest datagram that the queue can ever take.
     pub(crate) fn limit(&self) -> usize {
         self.limit
-    }
-
-    /// Queues a datagram that fits into a packet and into the queue.
-    pub(crate) fn send(&mut self, data: Bytes) -> Result<(), SendDatagramError> {
-        if self.outgoing_bytes + data.len() > self.limit {
-            self.blocked = true;
-            return Err(SendDatagramError::Blocked);
-        }
-        self.outgoing_bytes += data.len();
-        self.outgoing.push_back(data);
-        Ok(())
     }
 
     pub(crate) fn recv(&mut self) -> Option<Bytes> {
@@ -79,11 +97,15 @@ impl Datagrams {
 
     /// A datagram arrived; the oldest that nobody read give way. Returns whether to tell
     /// the application.
-    pub(crate) fn on_frame(&mut self, data: &Bytes) -> Result<bool, TransportError> {
+    pub(crate) fn on_frame(&mut self, frame: &DatagramFrame) -> Result<bool, TransportError> {
+        let data = &frame.data;
         if data.len() > self.limit {
             return Err(TransportError::protocol_violation(
                 "datagram larger than was allowed",
             ));
+        }
+        if frame.number.is_some_and(|number| !self.seen.insert(number)) {
+            return Ok(false);
         }
         let was_empty = self.incoming.is_empty();
         self.incoming_bytes += data.len();
@@ -94,34 +116,6 @@ impl Datagrams {
             self.dropped += 1;
         }
         Ok(was_empty)
-    }
-
-    pub(crate) fn has_outgoing(&self) -> bool {
-        !self.outgoing.is_empty()
-    }
-
-    /// Writes what fits; drops what would not fit into an empty packet either, because paths
-    /// carry less than when it was queued. Returns whether a blocked sender should hear of it.
-    pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>, max: usize) -> bool {
-        while let Some(data) = self.outgoing.front() {
-            if data.len() > max {
-                self.outgoing_bytes -= data.len();
-                self.outgoing.pop_front();
-                self.dropped += 1;
-                continue;
-            }
-            if DatagramFrame::header_size(data.len()) + data.len() > writer.room() {
-                break;
-            }
-            DatagramFrame::encode_header(data.len(), writer.buf());
-            writer.buf().extend_from_slice(data);
-            writer.wrote(None);
-            self.outgoing_bytes -= data.len();
-            self.outgoing.pop_front();
-        }
-        let unblocked = self.blocked && self.outgoing_bytes * 2 <= self.limit;
-        self.blocked &= !unblocked;
-        unblocked
     }
 }
 

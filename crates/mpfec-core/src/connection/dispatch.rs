@@ -111,7 +111,7 @@ impl Connection {
                 );
             }
             Frame::Datagram(datagram) => {
-                if self.datagrams.on_frame(&datagram.data)? {
+                if self.datagrams.on_frame(&datagram)? {
                     self.events.push_back(Event::DatagramReceived);
                 }
             }
@@ -455,6 +455,7 @@ impl Connection {
                         counters.lost = counters.lost.saturating_sub(was_lost.into());
                     }
                 }
+                Token::Datagram { number } => self.datagrams.outgoing.on_acked(number),
                 Token::MtuProbe { size } => {
                     let path = self.paths.at_mut(index);
                     if path.is_some_and(|path| path.mtu.on_probe_acked(size, now)) {
@@ -483,6 +484,7 @@ impl Connection {
                         path.mtu.on_probe_lost(size, attempts, now);
                     }
                 }
+                Token::Datagram { number } => self.datagrams.outgoing.on_lost(now, number),
                 // The next acknowledgement says the same; proofs go out with every packet.
                 Token::Ack { .. } | Token::Authenticate => {}
                 Token::AddAddress { .. } | Token::RemoveAddress { .. } => {

@@ -47,13 +47,13 @@ use crate::stream::{ReadError, StreamStats, Streams, WriteError};
 
 use self::address::Addresses;
 use self::control::Control;
-use self::datagram::Datagrams;
+use self::datagram::{Datagrams, NUMBER_ROOM};
 use self::groups::Groups;
 use self::handshake::HandshakeSpaces;
 use self::state::{CloseFrame, State};
 use self::view::PathViews;
 
-pub use self::datagram::SendDatagramError;
+pub use self::datagram::{DatagramOptions, DatagramRedundancy, SendDatagramError};
 pub(crate) use self::establish::parameters;
 pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
 pub(crate) use self::handshake::{Authentication, Opening};
@@ -171,6 +171,7 @@ impl Connection {
     ) -> Option<Transmit> {
         let now = self.monotonic(now);
         self.streams.date_blocks(now);
+        self.drop_late_datagrams(now);
         self.transmit(now, max_segments.max(1), buf)
     }
 
@@ -299,24 +300,62 @@ impl Connection {
         self.streams.set_deadline(stream, deadline);
     }
 
-    /// Sends an unreliable message.
+    /// Sends an unreliable message once, on the path where it arrives first.
     ///
     /// # Errors
     /// See [`SendDatagramError`].
     pub fn send_datagram(&mut self, data: Bytes) -> Result<(), SendDatagramError> {
+        self.send_datagram_with(self.last_now, data, &DatagramOptions::default())
+    }
+
+    /// Sends an unreliable message that should be with the peer within `deadline`: it leaves
+    /// again if it is lost and time is left, or twice at once if there will be none, and is
+    /// dropped if it is too late before it has left. 8 bytes less fit than without a deadline.
+    ///
+    /// # Errors
+    /// See [`SendDatagramError`].
+    pub fn send_datagram_by(
+        &mut self,
+        now: Instant,
+        data: Bytes,
+        deadline: Duration,
+    ) -> Result<(), SendDatagramError> {
+        let options = DatagramOptions {
+            deadline: Some(deadline),
+            redundancy: DatagramRedundancy::InTime,
+        };
+        self.send_datagram_with(now, data, &options)
+    }
+
+    /// Sends an unreliable message as `options` say. 8 bytes less than
+    /// [`max_datagram_size`](Self::max_datagram_size) fit if it may leave more than once.
+    ///
+    /// # Errors
+    /// See [`SendDatagramError`].
+    pub fn send_datagram_with(
+        &mut self,
+        now: Instant,
+        data: Bytes,
+        options: &DatagramOptions,
+    ) -> Result<(), SendDatagramError> {
+        let now = self.monotonic(now);
         if !self.state.is_open() {
             return Err(SendDatagramError::Closed);
         }
         let max = self
             .max_datagram_size()
             .ok_or(SendDatagramError::Unsupported)?;
+        let max = match options.redundancy {
+            DatagramRedundancy::Never => max,
+            _ => max.saturating_sub(NUMBER_ROOM),
+        };
         if data.len() > max {
             return Err(SendDatagramError::TooLarge {
                 size: data.len(),
                 max,
             });
         }
-        self.datagrams.send(data)
+        self.datagrams.outgoing.send(now, data, options)
     }
 
     /// Takes the oldest unread message.
@@ -351,7 +390,9 @@ impl Connection {
             sent_bytes: self.totals.sent_bytes,
             received_bytes: self.totals.received_bytes,
             dropped_packets: self.totals.dropped_packets,
-            dropped_datagrams: self.datagrams.dropped,
+            dropped_datagrams: self.datagrams.dropped + self.datagrams.outgoing.counters.dropped,
+            late_datagrams: self.datagrams.outgoing.counters.late,
+            repeated_datagrams: self.datagrams.outgoing.counters.repeated,
         }
     }
 

@@ -67,17 +67,12 @@ impl Connection {
         )
     }
 
-    /// The largest message that some path carries.
-    pub(super) fn largest_datagram(&self) -> usize {
-        self.datagram_room(self.usable_mtus().max())
-    }
-
     fn usable_mtus(&self) -> impl Iterator<Item = u16> {
         let usable = self.paths.iter().filter(|path| path.is_usable());
         usable.map(|path| path.mtu.current())
     }
 
-    fn datagram_room(&self, mtu: Option<u16>) -> usize {
+    pub(super) fn datagram_room(&self, mtu: Option<u16>) -> usize {
         let room = mtu.unwrap_or(MIN_MTU) - HEADER_ROOM - self.proof_size() - self.parity_room();
         usize::from(room) - TAG_LEN - DATAGRAM_HEADER
     }

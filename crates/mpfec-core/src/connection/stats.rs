@@ -23,6 +23,10 @@ pub struct ConnectionStats {
     pub dropped_packets: u64,
     /// Datagrams (unreliable messages) that had to give way to newer ones.
     pub dropped_datagrams: u64,
+    /// Datagrams that never left because it was too late.
+    pub late_datagrams: u64,
+    /// Copies of datagrams that left beside the first, ahead of loss or after it.
+    pub repeated_datagrams: u64,
 }
 
 /// One path as it is now.

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, oneshot};
@@ -20,7 +21,8 @@ use super::sockets::LocalSocket;
 use super::stream::{RecvStream, SendStream};
 use crate::address::SocketId;
 use crate::connection::{
-    CloseReason, ConnectionStats, OpenPathError, PathStats, SendDatagramError,
+    CloseReason, ConnectionStats, DatagramOptions, DatagramRedundancy, OpenPathError, PathStats,
+    SendDatagramError,
 };
 use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
@@ -188,18 +190,54 @@ impl Connection {
         Ok(self.recv_stream(id))
     }
 
-    /// Sends an unreliable message; waits while the buffer is full.
+    /// Sends an unreliable message once; waits while the buffer is full.
     ///
     /// # Errors
     /// If the message is too large, or the connection is closed.
     pub async fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
+        self.send_datagram_with(data, &DatagramOptions::default())
+            .await
+    }
+
+    /// Sends an unreliable message that should be with the peer within `deadline`; waits while
+    /// the buffer is full. See
+    /// [`Connection::send_datagram_by`](crate::Connection::send_datagram_by).
+    ///
+    /// # Errors
+    /// If the message is too large, or the connection is closed.
+    pub async fn send_datagram_by(
+        &self,
+        data: Bytes,
+        deadline: Duration,
+    ) -> Result<(), SendDatagramError> {
+        let options = DatagramOptions {
+            deadline: Some(deadline),
+            redundancy: DatagramRedundancy::InTime,
+        };
+        self.send_datagram_with(data, &options).await
+    }
+
+    /// Sends an unreliable message as `options` say; waits while the buffer is full, which the
+    /// deadline does not count.
+    ///
+    /// # Errors
+    /// If the message is too large, or the connection is closed.
+    pub async fn send_datagram_with(
+        &self,
+        data: Bytes,
+        options: &DatagramOptions,
+    ) -> Result<(), SendDatagramError> {
         let shared = &self.guard.0;
         let result = wait(&shared.notify.datagram_room, || {
             let mut state = shared.lock();
             if state.closed.is_some() {
                 return Some(Err(SendDatagramError::Closed));
             }
-            match state.connection.send_datagram(data.clone()) {
+            let now = clock::now();
+            let sent = state
+                .connection
+                .send_datagram_with(now, data.clone(), options);
+            match sent {
                 Err(SendDatagramError::Blocked) => None,
                 result => Some(result),
             }

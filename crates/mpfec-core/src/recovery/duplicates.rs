@@ -1,8 +1,8 @@
-//! Which packet numbers were seen before (RFC 9000 §12.3), as a sliding bitmap.
+//! Which numbers, of packets (RFC 9000 §12.3) or messages, were seen before, as a sliding bitmap.
 
 /// The last [`WINDOW`] numbers up to the largest. Anything older counts as seen.
 #[derive(Debug)]
-pub(super) struct Duplicates {
+pub(crate) struct Duplicates {
     /// The number after the largest one seen.
     end: u64,
     /// Bit `n % WINDOW` stands for number `n`; none is set for numbers from `end` on.
@@ -10,7 +10,7 @@ pub(super) struct Duplicates {
 }
 
 impl Duplicates {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             end: 0,
             bits: Vec::new(),
@@ -26,7 +26,7 @@ impl Duplicates {
     }
 
     /// Notes a number. Returns false if it was seen before or is too old to tell.
-    pub(super) fn insert(&mut self, number: u64) -> bool {
+    pub(crate) fn insert(&mut self, number: u64) -> bool {
         if number + WINDOW < self.end {
             return false;
         }

@@ -73,6 +73,10 @@ pub(crate) enum Token {
         id: u64,
     },
     Authenticate,
+    /// A message that may be sent again.
+    Datagram {
+        number: u64,
+    },
     /// Parity over other packets of the path: never sent again.
     Parity,
     /// A packet that measures whether a path carries datagrams of `size` bytes.

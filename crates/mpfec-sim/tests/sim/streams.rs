@@ -221,12 +221,13 @@ fn a_stream_that_is_being_repaired_does_not_delay_the_next() {
     net.run_for(secs(1));
     net.send(kib(10));
     net.run_for(ms(0));
-    // Every packet of the first stream is lost, and it takes a round trip to find out.
+    // More packets of the first stream are lost than it has repair, and it takes a round trip to
+    // find out.
     net.cut_at(ms(0), "a");
-    net.restore_at(ms(2), "a");
-    net.run_for(ms(2));
-    net.send(kib(10));
-    net.run_for(ms(95));
+    net.restore_at(ms(5), "a");
+    net.run_for(ms(5));
+    net.send(kib(5));
+    net.run_for(ms(98));
     let [first, second] = [0, 1].map(|index| client_stream(Dir::Uni, index));
     let incoming = net.server().incoming();
     assert!(incoming.get(&first).is_none_or(|stream| !stream.has_ended));

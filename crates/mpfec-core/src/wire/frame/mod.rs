@@ -110,7 +110,7 @@ impl Frame {
             Self::BlockAck(_) => BLOCK_ACK,
             Self::Parity(_) => PARITY_WITH_LENGTH,
             Self::ParityReport(_) => PARITY_REPORT,
-            Self::Datagram(_) => DATAGRAM_WITH_LENGTH,
+            Self::Datagram(frame) => frame.ty(),
             Self::Symbol(frame) => frame.ty(),
         })
     }
@@ -246,7 +246,7 @@ impl Frame {
             BLOCK_ACK => Self::BlockAck(BlockAck::parse(reader)?.checked()?),
             PARITY | PARITY_WITH_LENGTH => Self::Parity(Parity::parse(ty, payload, reader)?),
             PARITY_REPORT => Self::ParityReport(ParityReport::parse(reader)?),
-            DATAGRAM | DATAGRAM_WITH_LENGTH => {
+            DATAGRAM | DATAGRAM_WITH_LENGTH | NUMBERED_DATAGRAM => {
                 Self::Datagram(DatagramFrame::parse(ty, payload, reader)?)
             }
             _ => return Err(Malformed("unknown frame type")),
@@ -350,6 +350,7 @@ types! {
     PARITY_REPORT = 0x28;
     DATAGRAM = 0x30;
     DATAGRAM_WITH_LENGTH = 0x31;
+    NUMBERED_DATAGRAM = 0x32;
     SYMBOL = 0x38;
     SYMBOL_LAST = 0x3f;
     LINEAR_SYMBOL = 0x7a;
