@@ -74,8 +74,8 @@ impl PacketRelay {
         self.handle.apply(path, direction, change);
     }
 
-    /// What each path has done so far, in the order of the setup. Nobody is counted as a
-    /// client.
+    /// What each path has done so far, in the order of the setup. Clients are not told
+    /// apart, and nothing is refused.
     #[must_use]
     pub fn stats(&self) -> Vec<RelayStats> {
         self.handle.stats()
