@@ -560,7 +560,7 @@ pub(crate) const SCENARIO_EXAMPLE: &str = r#"  name = "kitchen"
 
 const SCENARIO_KEYS: &str = "\
 Also [[link]] for bottlenecks that paths share, [[change]] for what happens when, [[traffic]] for \
-flows beside the connection (newreno, aimd, udp, on-off, connection). Checks of a claim: fall, \
+flows beside the connection (newreno, cubic, aimd, udp, on-off, connection). Checks of a claim: fall, \
 ratio, bound, order. The scenarios in crates/mpfec-sim/scenarios are examples, and the module \
 mpfec_sim::scenario::format documents every key and metric.";
 

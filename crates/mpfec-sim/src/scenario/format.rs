@@ -147,8 +147,9 @@
 //!
 //! | `kind` | keys | |
 //! | --- | --- | --- |
-//! | `newreno` | `rate_mbps`, `bytes`, `packet_bytes` (1500) or `packet_mix` | TCP NewReno; as much as it can, or what its application has to send |
-//! | `aimd` | the same, `increase` (1), `decrease` (0.5: what remains) | the same with another window |
+//! | `newreno` | `rate_mbps`, `bytes`, `packet_bytes` (1500) or `packet_mix`, `sack` (false: selective acknowledgements) | TCP NewReno; as much as it can, or what its application has to send |
+//! | `cubic` | the same | TCP CUBIC (RFC 9438) with selective acknowledgements (RFC 6675) and HyStart++ (RFC 9406) |
+//! | `aimd` | the same, `sack`, `increase` (1), `decrease` (0.5: what remains) | the same with another window |
 //! | `udp` | `rate_mbps`: needed; `packet_bytes` or `packet_mix` | at a constant rate |
 //! | `on-off` | `rate_mbps`, `on_s`, `off_s`: needed; `distribution`, `off_distribution` (`"exponential"`, `"pareto"`, `"constant"`), `shape` (1.5), `packet_bytes` or `packet_mix` | at that rate while on |
 //! | `connection` | `profile` (that of the variant) | another connection of this transport, bulk without an end |
@@ -179,6 +180,7 @@
 //! | `header_overhead_percent` | bytes sent that are no symbols' payload, of all bytes sent, per UDP payload |
 //! | `out_of_order_bytes.mean`, `.max` | what the receiver holds because something before it is missing |
 //! | `srtt_ms.<path>`, `queue_ms.<path>`, `loss_percent.<path>` | smoothed round trip; delay of the queues from client to server; packets lost there for whatever reason |
+//! | `overflow_percent.<path>` | packets that found a queue towards the server full, of all that came to that queue, whoever sent them; of the path's links, that with most |
 //! | `path.<path>.goodput_mbps` | UDP payload that the path has delivered to the server |
 //! | `frames_complete_percent` | video frames that were complete in time |
 //! | `page_s` | mean time of a page |

@@ -33,7 +33,13 @@ const METRICS: &[&str] = &[
 ];
 
 /// Metrics of each path.
-const PATH_METRICS: &[&str] = &["srtt_ms.", "queue_ms.", "loss_percent.", "parity_percent."];
+const PATH_METRICS: &[&str] = &[
+    "srtt_ms.",
+    "queue_ms.",
+    "loss_percent.",
+    "overflow_percent.",
+    "parity_percent.",
+];
 
 /// Time series of every run.
 const SERIES: &[&str] = &["goodput_mbps", "block_delay_ms"];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpfec_core::Profile;
 
-use crate::traffic::{Aimd, PacketSizes, Times};
+use crate::traffic::{PacketSizes, Times, WindowLaw};
 
 /// Flows that compete with the connection under test, with ends of their own.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,11 +45,13 @@ impl Traffic {
 /// What a flow does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrafficKind {
-    /// A TCP connection: slow start, additive increase and multiplicative decrease, NewReno's
-    /// recovery (RFC 5681, 6582, 6298).
+    /// A TCP connection: slow start, congestion avoidance, recovery (RFC 5681, 6582 or 6675,
+    /// 6298).
     Tcp {
         /// How its window grows and shrinks.
-        aimd: Aimd,
+        law: WindowLaw,
+        /// Selective acknowledgements instead of NewReno's recovery.
+        sack: bool,
         /// Bits per second (packets as they are on the link) that its application has to send;
         /// as much as it can if absent.
         rate: Option<u64>,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Header;
 use crate::{Host, Packet};
 
-/// Receives what [`Tcp`](super::Tcp) senders and [`Source`](super::Source)s send, puts the
+/// Receives what [`Tcp`](super::Tcp), [`SackTcp`](super::SackTcp) senders and [`Source`](super::Source)s send, puts the
 /// packets of the former in order and acknowledges each of them at once. One sink may serve any
 /// number of flows.
 #[derive(Debug, Default)]
@@ -91,19 +91,26 @@ impl Sink {
 impl Host for Sink {
     fn handle_datagram(&mut self, _now: Instant, packet: Packet) {
         let header = Header::parse(&packet.payload);
-        if !matches!(header, Some(Header::Plain | Header::Data(_))) {
+        if !matches!(
+            header,
+            Some(Header::Plain | Header::Data(_) | Header::Selective(_))
+        ) {
             return;
         }
         let size = packet.payload.len();
         let received = self.received.entry(packet.from).or_default();
         received.packets += 1;
-        if let Some(Header::Data(number)) = header {
+        if let Some(Header::Data(number) | Header::Selective(number)) = header {
             let next = received.take(number, size);
+            let ack = match header {
+                Some(Header::Selective(received)) => Header::SelectiveAck { next, received },
+                _ => Header::Ack(next),
+            };
             self.acks.push_back(Packet {
                 from: packet.to,
                 to: packet.from,
                 ecn: 0,
-                payload: Header::Ack(next).payload(0),
+                payload: ack.payload(0),
             });
         } else {
             received.bytes += size as u64;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use super::round_trip::RoundTrip;
 use super::{Header, Pattern};
 use crate::{Host, Packet, Rng};
 
@@ -24,11 +25,26 @@ impl Aimd {
     };
 }
 
-/// What a [`Tcp`] sender does.
+/// How the window of a TCP flow grows and shrinks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WindowLaw {
+    /// By fixed factors.
+    Aimd(Aimd),
+    /// As a cubic function of the time since the last loss (RFC 9438).
+    Cubic,
+}
+
+impl From<Aimd> for WindowLaw {
+    fn from(aimd: Aimd) -> Self {
+        Self::Aimd(aimd)
+    }
+}
+
+/// What a [`Tcp`] or [`SackTcp`](super::SackTcp) sender does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
-    /// How its window grows and shrinks.
-    pub aimd: Aimd,
+    /// How its window grows and shrinks; a [`Tcp`] sender takes CUBIC for NewReno.
+    pub law: WindowLaw,
     /// When it sends, and packets of which sizes.
     pub pattern: Pattern,
     /// Bits per second on the link that its application has to send, from the start on; as
@@ -47,6 +63,7 @@ pub struct Tcp {
     from: SocketAddr,
     to: SocketAddr,
     config: TcpConfig,
+    aimd: Aimd,
     start: Instant,
     stop: Option<Instant>,
     /// It has noticed that it is over: there are no more timers.
@@ -92,15 +109,6 @@ struct Segment {
     is_sent_again: bool,
 }
 
-/// Smoothed round trip and its variation (RFC 6298 §2).
-#[derive(Debug, Default)]
-struct RoundTrip {
-    smoothed: Option<Duration>,
-    variation: Duration,
-    /// Timeouts in a row.
-    backoff: u32,
-}
-
 impl Tcp {
     /// A sender at `from` whose receiver is at `to`. Its packets' sizes repeat from `seed`;
     /// `epoch` is what the times of its pattern count from.
@@ -118,6 +126,10 @@ impl Tcp {
             start: epoch + config.pattern.start,
             stop: config.pattern.stop.map(|stop| epoch + stop),
             is_over: false,
+            aimd: match config.law {
+                WindowLaw::Aimd(aimd) => aimd,
+                WindowLaw::Cubic => Aimd::NEW_RENO,
+            },
             config,
             rng: Rng::new(seed),
             segments: VecDeque::new(),
@@ -209,7 +221,7 @@ impl Tcp {
         if !is_partial || !std::mem::replace(&mut self.has_restarted, true) {
             self.timer_from = Some(now);
         }
-        self.round_trip.backoff = 0;
+        self.round_trip.restart();
         if is_partial {
             self.again = Some(number);
             self.window = (self.window - newly as f64 + 1.0).max(1.0);
@@ -237,7 +249,7 @@ impl Tcp {
         self.window += if self.window < self.slow_start_until {
             1.0
         } else {
-            self.config.aimd.increase / self.window
+            self.aimd.increase / self.window
         };
     }
 
@@ -257,17 +269,16 @@ impl Tcp {
 
     fn shrink(&mut self) {
         let flight = self.flight() as f64;
-        self.slow_start_until = (flight * self.config.aimd.decrease).max(LEAST_WINDOW);
+        self.slow_start_until = (flight * self.aimd.decrease).max(LEAST_WINDOW);
     }
 
     fn on_timeout(&mut self, now: Instant) {
         self.timeouts += 1;
         // Of several in a row, the first one decides (RFC 5681 §3.1).
-        if self.round_trip.backoff == 0 {
+        if self.round_trip.back_off() {
             self.shrink();
         }
         self.window = 1.0;
-        self.round_trip.backoff += 1;
         self.recovering_until = None;
         self.no_recovery_before = self.end();
         self.duplicates = 0;
@@ -342,25 +353,6 @@ impl Tcp {
     }
 }
 
-impl RoundTrip {
-    fn sample(&mut self, sample: Duration) {
-        let Some(smoothed) = self.smoothed else {
-            self.smoothed = Some(sample);
-            self.variation = sample / 2;
-            return;
-        };
-        self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
-        self.smoothed = Some((smoothed * 7 + sample) / 8);
-    }
-
-    fn timeout(&self) -> Duration {
-        let base = self.smoothed.map_or(FIRST_TIMEOUT, |rtt| {
-            rtt + (self.variation * 4).max(LEAST_VARIATION)
-        });
-        (base * (1 << self.backoff.min(MOST_BACKOFF))).min(LONGEST_TIMEOUT)
-    }
-}
-
 impl Host for Tcp {
     fn handle_datagram(&mut self, now: Instant, packet: Packet) {
         if let Some(Header::Ack(number)) = Header::parse(&packet.payload) {
@@ -424,21 +416,10 @@ impl Host for Tcp {
 }
 
 /// RFC 6928.
-const INITIAL_WINDOW: f64 = 10.0;
+pub(super) const INITIAL_WINDOW: f64 = 10.0;
 
 /// RFC 5681 §3.1.
-const LEAST_WINDOW: f64 = 2.0;
+pub(super) const LEAST_WINDOW: f64 = 2.0;
 
 /// Duplicate acknowledgements that tell of a loss (RFC 5681 §3.2).
-const DUPLICATES: u32 = 3;
-
-/// RFC 6298 §2.1.
-const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Beyond the round trip, as in Linux; RFC 6298 has 1 s for both together.
-const LEAST_VARIATION: Duration = Duration::from_millis(200);
-
-/// RFC 6298 §2.5.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-
-const MOST_BACKOFF: u32 = 8;
+pub(super) const DUPLICATES: u32 = 3;

@@ -101,7 +101,7 @@ impl Dumbbell {
 
     fn add_flow(&mut self, aimd: Aimd, bytes: Option<u64>) {
         self.add_tcp(TcpConfig {
-            aimd,
+            law: aimd.into(),
             pattern: full_packets(),
             rate: None,
             bytes,
@@ -269,7 +269,7 @@ fn what_arrives_is_what_was_sent_whatever_is_lost_or_comes_late() {
 fn an_application_with_little_to_say_gets_its_rate_and_leaves_the_rest() {
     let mut net = Dumbbell::new(bottleneck());
     net.add_tcp(TcpConfig {
-        aimd: Aimd::NEW_RENO,
+        law: Aimd::NEW_RENO.into(),
         pattern: full_packets(),
         rate: Some(2_000_000),
         bytes: None,
@@ -312,7 +312,7 @@ fn flows_keep_to_their_times_and_sizes() {
         pattern: pattern.clone(),
     });
     net.add_tcp(TcpConfig {
-        aimd: Aimd::NEW_RENO,
+        law: Aimd::NEW_RENO.into(),
         pattern,
         rate: Some(16_000_000),
         bytes: None,
@@ -334,7 +334,7 @@ fn a_flow_that_ends_with_more_to_send_than_it_could_is_quiet() {
     };
     let mut net = Dumbbell::new(bottleneck());
     net.add_tcp(TcpConfig {
-        aimd: Aimd::NEW_RENO,
+        law: Aimd::NEW_RENO.into(),
         pattern,
         rate: Some(20_000_000),
         bytes: None,
@@ -400,7 +400,7 @@ fn subjects_and_traffic_live_in_one_network() {
     let (from, to) = (Dumbbell::address(0), Dumbbell::sink_address());
     let sink = network.add_host("sink", Node::Subject(Sink::new()));
     let config = TcpConfig {
-        aimd: Aimd::NEW_RENO,
+        law: Aimd::NEW_RENO.into(),
         pattern: full_packets(),
         rate: None,
         bytes: Some(147_200),

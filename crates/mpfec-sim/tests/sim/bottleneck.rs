@@ -105,7 +105,7 @@ impl Bottleneck {
         self.routes += 1;
         let address = SocketAddr::from(([10, 1, self.routes, 1], 80));
         let config = TcpConfig {
-            aimd,
+            law: aimd.into(),
             pattern: Pattern {
                 start: Duration::ZERO,
                 stop: None,

@@ -10,7 +10,7 @@ use crate::Setup;
 use crate::scenario::error::ScenarioProblem;
 use crate::scenario::topology::SharedLink;
 use crate::scenario::traffic::{Route, Traffic, TrafficKind};
-use crate::traffic::{Aimd, PacketSizes, Spread, Times};
+use crate::traffic::{Aimd, PacketSizes, Spread, Times, WindowLaw};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +36,7 @@ pub(super) struct TrafficTable {
     distribution: Option<Distribution>,
     off_distribution: Option<Distribution>,
     shape: Option<f64>,
+    sack: Option<bool>,
     profile: Option<String>,
 }
 
@@ -43,6 +44,7 @@ pub(super) struct TrafficTable {
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     Newreno,
+    Cubic,
     Aimd,
     Udp,
     OnOff,
@@ -146,18 +148,21 @@ impl TrafficTable {
             table: "",
             what: match self.kind {
                 Kind::Newreno => "newreno traffic",
+                Kind::Cubic => "cubic traffic",
                 Kind::Aimd => "aimd traffic",
                 Kind::Udp => "udp traffic",
                 Kind::OnOff => "on-off traffic",
                 Kind::Connection => "traffic of a connection",
             },
             allowed: match self.kind {
-                Kind::Newreno => &["packet_bytes", "packet_mix", "rate_mbps", "bytes"],
+                Kind::Newreno => &["packet_bytes", "packet_mix", "rate_mbps", "bytes", "sack"],
+                Kind::Cubic => &["packet_bytes", "packet_mix", "rate_mbps", "bytes"],
                 Kind::Aimd => &[
                     "packet_bytes",
                     "packet_mix",
                     "rate_mbps",
                     "bytes",
+                    "sack",
                     "increase",
                     "decrease",
                 ],
@@ -180,6 +185,7 @@ impl TrafficTable {
             ("packet_mix", self.packet_mix.is_some()),
             ("rate_mbps", self.rate_mbps.is_some()),
             ("bytes", self.bytes.is_some()),
+            ("sack", self.sack.is_some()),
             ("increase", self.increase.is_some()),
             ("decrease", self.decrease.is_some()),
             ("on_s", self.on_s.is_some()),
@@ -211,20 +217,24 @@ impl TrafficTable {
             .map(|bytes| whole("bytes", bytes, 1.0, 1e15))
             .transpose()
             .map_err(at("bytes"))?;
-        let tcp = |aimd| TrafficKind::Tcp {
-            aimd,
+        let sack = self.sack.unwrap_or(false);
+        let tcp = |law: WindowLaw, sack| TrafficKind::Tcp {
+            law,
+            sack,
             rate: optional_rate,
             bytes,
         };
         Ok(match self.kind {
-            Kind::Newreno => tcp(Aimd::NEW_RENO),
+            Kind::Newreno => tcp(Aimd::NEW_RENO.into(), sack),
+            Kind::Cubic => tcp(WindowLaw::Cubic, true),
             Kind::Aimd => {
                 let increase = self.increase.unwrap_or(Aimd::NEW_RENO.increase);
                 let decrease = self.decrease.unwrap_or(Aimd::NEW_RENO.decrease);
-                tcp(Aimd {
+                let aimd = Aimd {
                     increase: range("increase", increase, 0.001, 1000.0).map_err(at("increase"))?,
                     decrease: range("decrease", decrease, 0.01, 0.99).map_err(at("decrease"))?,
-                })
+                };
+                tcp(aimd.into(), sack)
             }
             Kind::Udp => TrafficKind::Udp {
                 rate: needed_rate()?,

@@ -12,6 +12,7 @@ use super::peer::Page;
 use super::world::{Pair, World, path_of};
 use crate::scenario::metrics::goodput_of;
 use crate::scenario::{Application, Plan, RunResult};
+use crate::{LinkCounters, LinkId};
 
 /// Follows a run from the end of its warm-up on.
 pub(super) struct Measurement<'a> {
@@ -22,6 +23,8 @@ pub(super) struct Measurement<'a> {
     at_start: Totals,
     at_sample: Totals,
     paths: Vec<PathRecord>,
+    /// Of each link of each path towards the server, when the measurement began.
+    links_at_start: Vec<Vec<LinkCounters>>,
     out_of_order: Average,
     series: BTreeMap<String, Vec<(f64, f64)>>,
 }
@@ -59,6 +62,7 @@ impl<'a> Measurement<'a> {
                 .iter()
                 .map(|_| PathRecord::default())
                 .collect(),
+            links_at_start: links(world),
             out_of_order: Average::default(),
             series: BTreeMap::new(),
         };
@@ -240,6 +244,15 @@ impl<'a> Measurement<'a> {
                 put(&name, percent(lost, sent));
             }
         }
+        let links = links(world).into_iter().zip(&self.links_at_start);
+        for (path, (links, before)) in self.plan.setup.paths.iter().zip(links) {
+            let shares = links.iter().zip(before).map(|(now, before)| {
+                let dropped = now.dropped_queue - before.dropped_queue;
+                percent(dropped, now.submitted - before.submitted)
+            });
+            let most = shares.fold(0.0, f64::max);
+            put(&format!("overflow_percent.{}", path.name), most);
+        }
         for (path, record) in self.plan.setup.paths.iter().zip(&self.paths) {
             put(
                 &goodput_of("path", &path.name),
@@ -420,6 +433,15 @@ impl Totals {
             ),
         ]
     }
+}
+
+/// What has become of the packets on each link of each path towards the server.
+fn links(world: &World) -> Vec<Vec<LinkCounters>> {
+    let counters = |link: &LinkId| world.network.link(*link).counters();
+    let paths = world.forward.iter();
+    paths
+        .map(|links| links.iter().map(counters).collect())
+        .collect()
 }
 
 /// Bytes that the receiver holds because something before them is missing.

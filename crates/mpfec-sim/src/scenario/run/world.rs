@@ -276,6 +276,7 @@ impl Flow {
         let sent = senders
             .map(|sender| match network.host(*sender) {
                 traffic::Node::Tcp(tcp) => tcp.sent(),
+                traffic::Node::SackTcp(tcp) => tcp.sent(),
                 traffic::Node::Source(source) => source.sent(),
                 traffic::Node::Subject(_) | traffic::Node::Sink(_) => 0,
             })

@@ -9,7 +9,7 @@ use super::{Flow, Host, Pair};
 use crate::scenario::run::peer::Peer;
 use crate::scenario::traffic::{Route, Traffic, TrafficKind};
 use crate::scenario::{Application, Plan};
-use crate::traffic::{self, Pattern, Sink, Source, SourceConfig, Tcp, TcpConfig};
+use crate::traffic::{self, Pattern, SackTcp, Sink, Source, SourceConfig, Tcp, TcpConfig};
 use crate::{Action, Change, Direction, LinkConfig, LinkId, Network, Node, Rng};
 
 /// What is built from a plan, and numbers given out on the way.
@@ -263,14 +263,23 @@ fn sender(
 ) -> Host {
     let pattern = pattern.clone();
     match kind {
-        TrafficKind::Tcp { aimd, rate, bytes } => {
+        TrafficKind::Tcp {
+            law,
+            sack,
+            rate,
+            bytes,
+        } => {
             let config = TcpConfig {
-                aimd,
+                law,
                 pattern,
                 rate,
                 bytes,
             };
-            traffic::Node::Tcp(Tcp::new(from, to, config, epoch, seed))
+            if sack {
+                traffic::Node::SackTcp(SackTcp::new(from, to, config, epoch, seed))
+            } else {
+                traffic::Node::Tcp(Tcp::new(from, to, config, epoch, seed))
+            }
         }
         TrafficKind::Udp { rate, times } => {
             let config = SourceConfig {
