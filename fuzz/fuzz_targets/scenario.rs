@@ -23,7 +23,13 @@ fuzz_target!(|bytes: &[u8]| {
             let plan = scenario.plan(case, index).expect("every cell has a plan");
             assert_eq!(plan.setup.check(), Ok(()));
             assert_eq!(plan.via.len(), plan.setup.paths.len());
-            assert!(variant.paths.iter().all(|path| *path < plan.via.len()));
+            assert!(
+                variant
+                    .paths
+                    .of(plan)
+                    .iter()
+                    .all(|path| *path < plan.via.len())
+            );
             let via = plan.via.iter().flatten();
             assert!(via.into_iter().all(|link| *link < plan.links.len()));
         }
