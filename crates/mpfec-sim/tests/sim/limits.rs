@@ -25,7 +25,7 @@ fn paced_blocks_hardly_wait_for_what_is_lost() {
         ("fmtcp-1", 171.0),
         ("fmtcp-3", 171.0),
         ("fmtcp-6", 302.0),
-        ("dfec-l3-r25", 36.0),
+        ("dfec-l3-r25", 33.0),
         ("dfec-l5-r400", 302.0),
         ("pnc", 484.0),
     ] {
