@@ -90,8 +90,9 @@ impl Streams {
         })
     }
 
-    /// Appends a symbol of the first block that is of use whatever else arrives: for paths
-    /// that are to answer.
+    /// Appends a symbol of the first block that the peer may want more of, for a path that is to
+    /// answer. `None` if everything that it wants is on its way on other paths, where nothing
+    /// speaks for a loss: one more would be redundancy that nobody asked for.
     pub(crate) fn write_probe(
         &mut self,
         now: Instant,
@@ -103,6 +104,11 @@ impl Streams {
             let block = queue.slot_at(*index).map(|slot| queue.get(slot));
             block.is_some_and(|(block, view)| view.source_symbols > 0 && block.is_wanting(view))
         })?;
+        let view = queue.views().get(wanting)?;
+        let is_on_path = view.in_flight.get(slot).is_some_and(|count| *count > 0);
+        if view.unsent == 0 && view.deficit() == 0 && !is_on_path {
+            return None;
+        }
         let is_coded = self.is_coded(slot);
         self.send_from(wanting, writer, |block, view, writer| {
             block.write_probe(now, slot, is_coded, writer, view)
