@@ -6,6 +6,7 @@
 //! choice with a small header and zeros.
 
 mod cubic;
+mod feed;
 mod pattern;
 mod round_trip;
 mod sack_tcp;

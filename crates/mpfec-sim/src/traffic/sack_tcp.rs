@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::cubic::Cubic;
+use super::feed::Feed;
 use super::round_trip::RoundTrip;
 use super::tcp::{DUPLICATES, INITIAL_WINDOW, LEAST_WINDOW};
 use super::{Header, TcpConfig, WindowLaw};
-use crate::{Host, Packet, Rng};
+use crate::{Host, Packet};
 
 /// A TCP sender that hears of each packet that arrived (RFC 2018): what left three packets
 /// before one that arrived is lost (RFC 6675, and in the order of departure as RFC 8985), is
@@ -17,12 +18,8 @@ use crate::{Host, Packet, Rng};
 /// RFC 9406).
 #[derive(Debug)]
 pub struct SackTcp {
-    from: SocketAddr,
-    to: SocketAddr,
-    config: TcpConfig,
-    start: Instant,
-    stop: Option<Instant>,
-    rng: Rng,
+    feed: Feed,
+    law: WindowLaw,
     /// Packets from `acknowledged` on that were sent at least once.
     segments: VecDeque<Segment>,
     /// Number of the first packet that is not acknowledged.
@@ -44,9 +41,7 @@ pub struct SackTcp {
     is_full: bool,
     round_trip: RoundTrip,
     timer_from: Option<Instant>,
-    written: u64,
     sent: u64,
-    finished_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -101,12 +96,8 @@ impl SackTcp {
         seed: u64,
     ) -> Self {
         Self {
-            from,
-            to,
-            start: epoch + config.pattern.start,
-            stop: config.pattern.stop.map(|stop| epoch + stop),
-            config,
-            rng: Rng::new(seed),
+            law: config.law,
+            feed: Feed::new(from, to, config, epoch, seed),
             segments: VecDeque::new(),
             acknowledged: 0,
             departures: VecDeque::new(),
@@ -121,9 +112,7 @@ impl SackTcp {
             is_full: false,
             round_trip: RoundTrip::default(),
             timer_from: None,
-            written: 0,
             sent: 0,
-            finished_at: None,
         }
     }
 
@@ -142,7 +131,7 @@ impl SackTcp {
     /// When all its bytes were acknowledged, if it has an end.
     #[must_use]
     pub fn finished_at(&self) -> Option<Instant> {
-        self.finished_at
+        self.feed.finished_at()
     }
 
     fn segment(&mut self, number: u64) -> Option<&mut Segment> {
@@ -183,12 +172,8 @@ impl SackTcp {
         if may_grow && self.is_full {
             self.grow(now, newly);
         }
-        let is_done = self
-            .config
-            .bytes
-            .is_some_and(|bytes| self.written >= bytes && self.segments.is_empty());
-        if is_done {
-            self.finished_at = self.finished_at.or(Some(now));
+        if self.segments.is_empty() {
+            self.feed.on_all_acknowledged(now);
         }
     }
 
@@ -204,7 +189,7 @@ impl SackTcp {
             return;
         }
         self.round_trip.sample(now - at);
-        let is_cubic = self.config.law == WindowLaw::Cubic;
+        let is_cubic = self.law == WindowLaw::Cubic;
         if self.delay.sample(now - at)
             && is_cubic
             && self.window < self.slow_start_until
@@ -243,7 +228,7 @@ impl SackTcp {
     }
 
     fn reduced(&mut self) -> f64 {
-        match self.config.law {
+        match self.law {
             WindowLaw::Aimd(aimd) => (self.window * aimd.decrease).max(LEAST_WINDOW),
             WindowLaw::Cubic => self.cubic.reduced(self.window, LEAST_WINDOW),
         }
@@ -254,7 +239,7 @@ impl SackTcp {
             self.window += acked;
             return;
         }
-        self.window = match self.config.law {
+        self.window = match self.law {
             WindowLaw::Aimd(aimd) => self.window + aimd.increase * acked / self.window,
             WindowLaw::Cubic => {
                 let rtt = self.round_trip.smoothed().unwrap_or_default();
@@ -289,31 +274,19 @@ impl SackTcp {
 
     /// When the application has its next packet, if it has one at all.
     fn offered(&self) -> Option<Instant> {
-        if self.config.bytes.is_some_and(|bytes| self.written >= bytes) {
-            return None;
-        }
-        let Some(rate) = self.config.rate else {
-            return Some(self.start);
-        };
-        let packets = self.acknowledged + self.segments.len() as u64;
-        let link_bytes = self.written + packets * u64::from(self.config.pattern.overhead);
-        Some(self.start + Duration::from_secs_f64(link_bytes as f64 * 8.0 / rate as f64))
+        self.feed
+            .offered(self.acknowledged + self.segments.len() as u64)
     }
 
     fn has_window(&self) -> bool {
         (self.flight as f64) < self.window.floor()
     }
 
-    fn has_stopped(&self, now: Instant) -> bool {
-        self.stop.is_some_and(|stop| now >= stop)
-    }
-
     fn data(&mut self, now: Instant, number: u64, is_first: bool) -> Packet {
         let order = self.order;
         self.order += 1;
         let size = if is_first {
-            let size = self.config.pattern.draw(&mut self.rng);
-            self.written += u64::from(size);
+            let size = self.feed.draw();
             self.segments.push_back(Segment {
                 size,
                 is_received: false,
@@ -337,12 +310,7 @@ impl SackTcp {
         if self.timer_from.is_none() || self.segments.len() == 1 {
             self.timer_from = Some(now);
         }
-        Packet {
-            from: self.from,
-            to: self.to,
-            ecn: 0,
-            payload: Header::Selective(number).payload(usize::from(size)),
-        }
+        self.feed.packet(Header::Selective(number), size)
     }
 }
 
@@ -354,13 +322,13 @@ impl Host for SackTcp {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if !self.has_stopped(now) && self.timeout_at().is_some_and(|at| at <= now) {
+        if !self.feed.has_stopped(now) && self.timeout_at().is_some_and(|at| at <= now) {
             self.on_timeout(now);
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.start || self.has_stopped(now) {
+        if now < self.feed.start() || self.feed.has_stopped(now) {
             return None;
         }
         self.is_full = !self.has_window();
@@ -384,7 +352,7 @@ impl Host for SackTcp {
             None
         };
         let next = self.timeout_at().into_iter().chain(offered).min()?;
-        self.stop.is_none_or(|stop| next < stop).then_some(next)
+        self.feed.before_stop(next)
     }
 
     fn next_timer(&self) -> String {

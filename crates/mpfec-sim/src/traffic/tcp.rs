@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::feed::Feed;
 use super::round_trip::RoundTrip;
 use super::{Header, Pattern};
-use crate::{Host, Packet, Rng};
+use crate::{Host, Packet};
 
 /// Additive increase, multiplicative decrease (UC Eq. 7.2 relates the two).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,23 +61,16 @@ pub struct TcpConfig {
 /// A [`Sink`](super::Sink) is its receiver, which acknowledges every packet.
 #[derive(Debug)]
 pub struct Tcp {
-    from: SocketAddr,
-    to: SocketAddr,
-    config: TcpConfig,
+    feed: Feed,
     aimd: Aimd,
-    start: Instant,
-    stop: Option<Instant>,
     /// It has noticed that it is over: there are no more timers.
     is_over: bool,
-    rng: Rng,
     /// Packets from `acknowledged` on that were sent at least once.
     segments: VecDeque<Segment>,
     /// Number of the first packet that is not acknowledged.
     acknowledged: u64,
     /// Number of the packet that leaves next; below the end of `segments` after a timeout.
     next: u64,
-    /// Payload bytes of new packets so far.
-    written: u64,
     /// Congestion window in packets.
     window: f64,
     /// Packets below this number left under a window that was used up.
@@ -95,7 +89,6 @@ pub struct Tcp {
     timer_from: Option<Instant>,
     /// Whether a partial acknowledgement of this recovery has restarted the timer.
     has_restarted: bool,
-    finished_at: Option<Instant>,
     sent: u64,
     sent_again: u64,
     timeouts: u64,
@@ -121,21 +114,15 @@ impl Tcp {
         seed: u64,
     ) -> Self {
         Self {
-            from,
-            to,
-            start: epoch + config.pattern.start,
-            stop: config.pattern.stop.map(|stop| epoch + stop),
             is_over: false,
             aimd: match config.law {
                 WindowLaw::Aimd(aimd) => aimd,
                 WindowLaw::Cubic => Aimd::NEW_RENO,
             },
-            config,
-            rng: Rng::new(seed),
+            feed: Feed::new(from, to, config, epoch, seed),
             segments: VecDeque::new(),
             acknowledged: 0,
             next: 0,
-            written: 0,
             window: INITIAL_WINDOW,
             full_until: 0,
             slow_start_until: f64::INFINITY,
@@ -146,7 +133,6 @@ impl Tcp {
             round_trip: RoundTrip::default(),
             timer_from: None,
             has_restarted: false,
-            finished_at: None,
             sent: 0,
             sent_again: 0,
             timeouts: 0,
@@ -180,7 +166,7 @@ impl Tcp {
     /// When all its bytes were acknowledged, if it has an end.
     #[must_use]
     pub fn finished_at(&self) -> Option<Instant> {
-        self.finished_at
+        self.feed.finished_at()
     }
 
     /// The number after that of the last packet that was ever sent.
@@ -236,12 +222,8 @@ impl Tcp {
                 self.grow();
             }
         }
-        let is_done = self
-            .config
-            .bytes
-            .is_some_and(|bytes| self.written >= bytes && self.segments.is_empty());
-        if is_done {
-            self.finished_at = self.finished_at.or(Some(now));
+        if self.segments.is_empty() {
+            self.feed.on_all_acknowledged(now);
         }
     }
 
@@ -294,20 +276,6 @@ impl Tcp {
         Some(self.timer_from? + self.round_trip.timeout())
     }
 
-    /// Whether the application has another packet, and if not, when it will.
-    fn offered(&self, now: Instant) -> Result<(), Option<Instant>> {
-        if self.config.bytes.is_some_and(|bytes| self.written >= bytes) {
-            return Err(None);
-        }
-        let Some(rate) = self.config.rate else {
-            return Ok(());
-        };
-        // The packet is there when its first bit would be due.
-        let link_bytes = self.written + self.end() * u64::from(self.config.pattern.overhead);
-        let due = self.start + Duration::from_secs_f64(link_bytes as f64 * 8.0 / rate as f64);
-        if due <= now { Ok(()) } else { Err(Some(due)) }
-    }
-
     fn has_window(&self) -> bool {
         let mut window = self.window.floor();
         if self.recovering_until.is_none() {
@@ -315,10 +283,6 @@ impl Tcp {
             window += f64::from(self.duplicates.min(DUPLICATES - 1));
         }
         (self.flight() as f64) < window
-    }
-
-    fn has_stopped(&self, now: Instant) -> bool {
-        self.stop.is_some_and(|stop| now >= stop)
     }
 
     fn data(&mut self, now: Instant, number: u64) -> Packet {
@@ -331,25 +295,19 @@ impl Tcp {
             segment.size
         } else {
             debug_assert_eq!(index, end, "packets leave in order");
-            let size = self.config.pattern.draw(&mut self.rng);
+            let size = self.feed.draw();
             self.segments.push_back(Segment {
                 size,
                 sent_at: now,
                 is_sent_again: false,
             });
-            self.written += u64::from(size);
             size
         };
         self.sent += 1;
         if self.timer_from.is_none() || self.flight() == 0 {
             self.timer_from = Some(now);
         }
-        Packet {
-            from: self.from,
-            to: self.to,
-            ecn: 0,
-            payload: Header::Data(number).payload(usize::from(size)),
-        }
+        self.feed.packet(Header::Data(number), size)
     }
 }
 
@@ -361,14 +319,14 @@ impl Host for Tcp {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if !self.has_stopped(now) && self.timeout_at().is_some_and(|at| at <= now) {
+        if !self.feed.has_stopped(now) && self.timeout_at().is_some_and(|at| at <= now) {
             self.on_timeout(now);
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.is_over |= self.has_stopped(now);
-        if now < self.start || self.is_over {
+        self.is_over |= self.feed.has_stopped(now);
+        if now < self.feed.start() || self.is_over {
             return None;
         }
         if let Some(number) = self.again.take() {
@@ -380,7 +338,7 @@ impl Host for Tcp {
         }
         let number = self.next;
         if number == self.end() {
-            self.offered(now).ok()?;
+            self.feed.offered(self.end()).filter(|at| *at <= now)?;
         }
         let packet = self.data(now, number);
         self.next += 1;
@@ -392,17 +350,18 @@ impl Host for Tcp {
             return None;
         }
         if self.end() == 0 {
-            return Some(self.start);
+            return Some(self.feed.start());
         }
         let timeout = self.timeout_at();
         let offered = if self.has_window() && self.next == self.end() {
             // What is there already has been sent: only a time ahead matters.
-            self.offered(self.start).err().flatten()
+            let offered = self.feed.offered(self.end());
+            offered.filter(|at| *at > self.feed.start())
         } else {
             None
         };
         let next = timeout.into_iter().chain(offered).min()?;
-        self.stop.is_none_or(|stop| next < stop).then_some(next)
+        self.feed.before_stop(next)
     }
 
     fn next_timer(&self) -> String {

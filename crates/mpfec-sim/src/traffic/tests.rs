@@ -4,6 +4,8 @@ use std::time::Duration;
 use super::*;
 use crate::{HostId, LinkConfig, LinkId, Network, QueueLimit};
 
+mod closed_forms;
+
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
@@ -12,42 +14,8 @@ fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// What the tests plug into a network.
-#[derive(Debug)]
-enum Peer {
-    Flow(Tcp),
-    Source(Source),
-    Sink(Sink),
-}
-
-impl Peer {
-    fn host(&mut self) -> &mut dyn Host {
-        match self {
-            Self::Flow(host) => host,
-            Self::Source(host) => host,
-            Self::Sink(host) => host,
-        }
-    }
-}
-
-impl Host for Peer {
-    fn handle_datagram(&mut self, now: Instant, packet: Packet) {
-        self.host().handle_datagram(now, packet);
-    }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.host().handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.host().poll_transmit(now)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::Flow(host) => host.poll_timeout(),
-            Self::Source(host) => host.poll_timeout(),
-            Self::Sink(host) => host.poll_timeout(),
-        }
-    }
-}
+/// What the tests plug into a network: no host is under test but the flows.
+type Peer = Node<Sink>;
 
 /// Senders on the left, one sink on the right, one bottleneck between them.
 struct Dumbbell {
@@ -109,7 +77,7 @@ impl Dumbbell {
     }
 
     fn add_tcp(&mut self, config: TcpConfig) {
-        self.add(|from, to, start| Peer::Flow(Tcp::new(from, to, config, start, 9)));
+        self.add(|from, to, start| Peer::Tcp(Tcp::new(from, to, config, start, 9)));
     }
 
     fn add_source(&mut self, config: SourceConfig) {
@@ -141,7 +109,7 @@ impl Dumbbell {
     }
 
     fn flow(&self, index: usize) -> &Tcp {
-        let Peer::Flow(flow) = self.network.host(self.senders[index]) else {
+        let Peer::Tcp(flow) = self.network.host(self.senders[index]) else {
             unreachable!("a flow")
         };
         flow
