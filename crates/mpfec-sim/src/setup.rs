@@ -254,7 +254,7 @@ fn ms(ms: u64) -> Duration {
 const MBIT: u64 = 1_000_000;
 
 /// Payload bytes per byte on the link of a full encrypted packet.
-const PAYLOAD_SHARE: f64 = 0.957;
+pub(crate) const PAYLOAD_SHARE: f64 = 0.957;
 
 /// Delay one way in milliseconds and loss of path 2 (FMTCP Table II).
 const FMTCP_PATH_2: [(u64, f64); 8] = [

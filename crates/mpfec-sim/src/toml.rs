@@ -37,6 +37,7 @@
 //! | `jitter_reorders` | whether jitter lets packets overtake | false |
 //! | `queue_bdp` | drop-tail queue in bandwidth-delay products of this rate and the path's round trip; `inf` for no limit but 256 MiB, what a link holds in all | 1, or no limit without a rate |
 //! | `queue_bytes`, `queue_packets` | the same in bytes on the link, or packets; one of the three | |
+//! | `queue_packets_least` | packets of full size that a queue in `queue_bdp` holds at least | 0 |
 //! | `loss_percent` | packets lost independently, 0 to 100 | 0 |
 //! | `burst` | `{ percent, length }`: packets lost in bursts, and how many in a row on average | none |
 //! | `gilbert` | `{ enter, leave, good_loss, bad_loss }`: the same as probabilities, 0 to 1 | none |

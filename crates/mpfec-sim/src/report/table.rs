@@ -1,6 +1,6 @@
 //! Which figures are shown.
 
-use crate::scenario::{Plotted, ScenarioResult};
+use crate::scenario::{Claim, Plotted, ScenarioResult};
 
 /// A metric that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +31,8 @@ pub fn columns(result: &ScenarioResult) -> Vec<Column<'_>> {
             );
         }
     }
-    for check in scenario.claims.iter().flat_map(|claim| &claim.checks) {
-        for metric in check.metrics() {
-            push(&mut columns, named(metric));
-        }
+    for metric in scenario.claims.iter().flat_map(Claim::metrics) {
+        push(&mut columns, named(metric));
     }
     if columns.is_empty() {
         columns.push(named("goodput_mbps"));

@@ -48,6 +48,10 @@ const FILES: &[(&str, &str)] = files![
     "shared-bottleneck.toml",
     "limits.toml",
     "grid.toml",
+    "fairness.toml",
+    "fairness-self.toml",
+    "fairness-balance.toml",
+    "fill.toml",
 ];
 
 #[cfg(test)]

@@ -12,8 +12,19 @@ pub struct Claim {
     pub text: String,
     /// Why it comes out as it does, where that is not the obvious; may be empty.
     pub remark: String,
+    /// Cases that it is about, of those that the checks name; all of them if absent.
+    pub only: Option<Condition>,
     /// All of them must hold.
     pub checks: Vec<Check>,
+}
+
+/// Which cases a claim is about, by what comes out in them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// This figure,
+    pub of: Figure,
+    /// lies here.
+    pub range: Bounds,
 }
 
 /// A question to the results, each figure in it being a mean over the seeds.
@@ -113,13 +124,19 @@ impl Claim {
     pub fn evaluate(&self, result: &ScenarioResult) -> Verdict {
         let mut findings = Vec::new();
         for check in &self.checks {
-            if let Some(missing) = check.missing(result) {
+            let condition = self.only.iter().map(|only| only.of.variant.as_str());
+            let missing = check.variants().into_iter().chain(condition);
+            if let Some(missing) = first_missing(missing, result) {
                 return Verdict {
                     outcome: Outcome::NotMeasured,
                     reason: format!("{missing} was not run"),
                 };
             }
-            check.findings(result, &mut findings);
+            let is_meant = |case: usize| match &self.only {
+                Some(only) => only.holds(result, case),
+                None => true,
+            };
+            check.findings(result, &is_meant, &mut findings);
         }
         let held = findings
             .iter()
@@ -182,21 +199,28 @@ impl Check {
         }
     }
 
-    fn missing(&self, result: &ScenarioResult) -> Option<&str> {
-        self.variants().into_iter().find(|name| {
-            let has = |case: &CaseResult| case.variants.iter().any(|found| found.name == *name);
-            !result.cases.iter().all(has)
-        })
+    fn cases(&self) -> &[usize] {
+        match self {
+            Self::Ratio { cases, .. }
+            | Self::Fall { cases, .. }
+            | Self::Bound { cases, .. }
+            | Self::Order { cases, .. } => cases,
+        }
     }
 
-    fn findings(&self, result: &ScenarioResult, findings: &mut Vec<Finding>) {
+    fn findings(
+        &self,
+        result: &ScenarioResult,
+        is_meant: &dyn Fn(usize) -> bool,
+        findings: &mut Vec<Finding>,
+    ) {
+        let cases = self.cases().iter().copied();
+        let cases: Vec<usize> = cases.filter(|case| is_meant(*case)).collect();
+        if cases.is_empty() {
+            return;
+        }
         match self {
-            Self::Ratio {
-                of,
-                to,
-                range,
-                cases,
-            } => findings.extend(
+            Self::Ratio { of, to, range, .. } => findings.extend(
                 cases
                     .iter()
                     .map(|&case| ratio(result, case, of, to, *range)),
@@ -205,9 +229,9 @@ impl Check {
                 metric,
                 variant,
                 range,
-                cases,
-            } => findings.push(fall(result, cases, metric, variant, *range)),
-            Self::Bound { of, range, cases } => {
+                ..
+            } => findings.push(fall(result, &cases, metric, variant, *range)),
+            Self::Bound { of, range, .. } => {
                 findings.extend(cases.iter().map(|&case| bound(result, case, of, *range)));
             }
             Self::Order {
@@ -215,7 +239,7 @@ impl Check {
                 variants,
                 lowest_first,
                 slack_percent,
-                cases,
+                ..
             } => {
                 let slack = slack_percent / 100.0;
                 findings.extend(
@@ -383,6 +407,34 @@ fn place(result: &ScenarioResult, case: usize) -> String {
         return String::new();
     }
     format!("{}: ", result.cases[case].name)
+}
+
+/// The first of these variants that was not run.
+fn first_missing<'a>(
+    mut variants: impl Iterator<Item = &'a str>,
+    result: &ScenarioResult,
+) -> Option<&'a str> {
+    variants.find(|name| {
+        let has = |case: &CaseResult| case.variants.iter().any(|found| found.name == *name);
+        !result.cases.iter().all(has)
+    })
+}
+
+impl Condition {
+    fn holds(&self, result: &ScenarioResult, case: usize) -> bool {
+        let value = self.of.mean(result, case);
+        value.is_some_and(|value| self.range.margin(value) >= 0.0)
+    }
+}
+
+impl Claim {
+    /// Names of the metrics that it asks for.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<&str> {
+        let checks = self.checks.iter().flat_map(Check::metrics);
+        let condition = self.only.iter().map(|only| only.of.metric.as_str());
+        checks.chain(condition).collect()
+    }
 }
 
 impl Figure {

@@ -1,6 +1,7 @@
 //! Reading a scenario from a TOML file's text.
 
 mod application;
+mod axis;
 mod change;
 mod chart;
 mod check;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use self::application::ApplicationTable;
+use self::axis::AxisTable;
 use self::change::ChangeTable;
 use self::chart::ChartTable;
 use self::check::ClaimTable;
@@ -77,6 +79,8 @@ struct ScenarioTable {
     variants: Vec<VariantTable>,
     use_paths: Option<Vec<String>>,
     grid: Option<GridTable>,
+    #[serde(rename = "axis", default)]
+    axes: Vec<AxisTable>,
     #[serde(rename = "case", default)]
     cases: Vec<CaseTable>,
     #[serde(rename = "chart", default)]
@@ -85,7 +89,7 @@ struct ScenarioTable {
     claims: Vec<ClaimTable>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CaseTable {
     name: String,
@@ -115,6 +119,7 @@ fn read(text: &str) -> Result<Scenario, Trouble> {
     let base_plan = Arc::new(file.plan()?);
     // It has a point for each of the paths, which are as many as there may be.
     file.take_grid()?;
+    file.take_axes()?;
     let cases = cases(&file)?;
     let variants = variants(&file, &base_plan)?;
     let cells = cases.len() * variants.len();

@@ -88,6 +88,7 @@
 //! [[claim]]                         # what the paper says, and when it counts as held
 //! text = "FMTCP loses only little as the loss of path B grows"
 //! remark = "..."                    # why it comes out as it does, if that is not the obvious
+//! where = { metric = "srtt_ms.B", of = "fmtcp", at_most = 200 }   # in which of the cases (in all)
 //! check = { fall = "goodput_mbps", of = "fmtcp", below_percent = 25 }
 //! ```
 //!
@@ -118,6 +119,25 @@
 //!
 //! A point has between one and all of the file's paths. Its name says what was drawn, for each
 //! path `rate/RTT/loss x burst@queue packets`.
+//!
+//! # Axes
+//!
+//! Instead of cases, a file may have axes: there is a case for every point of one with every
+//! point of the others, called by the points' names. A point has the keys of a case.
+//!
+//! ```toml
+//! [[axis]]
+//! points = [
+//!   { name = "10 Mbit/s", set = { "link.core.both.rate_mbps" = 10 } },
+//!   { name = "30 Mbit/s", set = { "link.core.both.rate_mbps" = 30 } },
+//! ]
+//!
+//! [[axis]]
+//! points = [
+//!   { name = "20 ms", set = { "link.core.both.delay_ms" = 10 } },
+//!   { name = "200 ms", set = { "link.core.both.delay_ms" = 100 } },
+//! ]
+//! ```
 //!
 //! # Relays
 //!
@@ -166,6 +186,7 @@
 //! | `goodput_mbps` | bytes that the server's application has read |
 //! | `limit_percent` | that of the limit: what the paths of the case can carry together, rate x (1 - loss) x 0.957 each |
 //! | `window_limit_percent` | the same of what also fits through the receive buffer, once per round trip of the fastest path |
+//! | `share`, `share.<path>` | what arrives over the paths, or this one, headers included, divided by an equal part of their slowest links (each counted once): rate x (1 - loss), divided by the connections and flows towards the server that cross the link in the measured time |
 //! | `completion_ratio` | `completion_s` of a bulk transfer, divided by the time at the limit plus two round trips of the fastest path |
 //! | `completion_s` | from the start of the connection until everything has been read; the end of the run if it has not |
 //! | `completed_percent` | 100 if everything has been read, otherwise 0 |
@@ -188,6 +209,7 @@
 //! | `parity_percent.<path>` | bytes of parity packets of all bytes sent on the path |
 //! | `traffic.<name>.goodput_mbps` | what has arrived at the sink: of TCP in order, headers not counted |
 //! | `traffic.<name>.lost_percent` | packets that did not arrive |
+//! | `traffic.<name>.share` | `share` of each of its flows, from its goodput with headers |
 //!
 //! Time series: `goodput_mbps`, `block_delay_ms`, `path.<path>.goodput_mbps`, `srtt_ms.<path>`,
 //! `queue_ms.<path>`, `cwnd.<path>` (bytes), `ratio.<path>` (data packets per parity packet) and
@@ -198,7 +220,8 @@
 //! # Checks
 //!
 //! A claim has one check or a list of them, all of which must hold. Figures are means over the
-//! seeds. `cases` is a list of names, `"first..last"` being all from the one to the other; all
+//! seeds. A claim with a `where` is about those cases alone in which a metric of a variant is in a
+//! range (`at_least`, `at_most`). `cases` is a list of names, `"first..last"` being all from the one to the other; all
 //! cases if absent.
 //!
 //! | check | keys | holds if |

@@ -9,6 +9,7 @@ const METRICS: &[&str] = &[
     "goodput_mbps",
     "limit_percent",
     "window_limit_percent",
+    "share",
     "completion_ratio",
     "completion_s",
     "completed_percent",
@@ -39,6 +40,7 @@ const PATH_METRICS: &[&str] = &[
     "loss_percent.",
     "overflow_percent.",
     "parity_percent.",
+    "share.",
 ];
 
 /// Time series of every run.
@@ -111,7 +113,8 @@ fn metrics(plan: &Plan) -> Vec<String> {
     names.extend(
         plan.traffic
             .iter()
-            .map(|flow| format!("traffic.{}.lost_percent", flow.name)),
+            .flat_map(|flow| ["lost_percent", "share"].map(|of| (&flow.name, of)))
+            .map(|(name, of)| format!("traffic.{name}.{of}")),
     );
     names
 }

@@ -64,7 +64,7 @@ use mpfec_core::Profile;
 pub use self::application::Application;
 pub use self::chart::{Chart, ChartKind, Plotted};
 pub use self::choice::PathChoice;
-pub use self::claim::{Check, Claim, Figure, Outcome, Verdict};
+pub use self::claim::{Bounds, Check, Claim, Condition, Figure, Outcome, Verdict};
 pub use self::error::{ScenarioError, ScenarioProblem};
 pub use self::file::{MOST_BYTES, MOST_CELLS};
 pub use self::number::Short;

@@ -26,6 +26,8 @@ pub(crate) struct LinkTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_packets: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    queue_packets_least: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     loss_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder_percent: Option<f64>,
@@ -72,13 +74,19 @@ pub(super) struct ReadLink {
     pub(super) config: LinkConfig,
     /// The queue in bandwidth-delay products; otherwise `config` has it.
     queue_bdp: Option<f64>,
+    /// Packets of full size that such a queue holds at least.
+    queue_packets_least: u64,
 }
 
 impl ReadLink {
     pub(super) fn with_queue(&mut self, rtt: Duration) -> LinkConfig {
         let mut config = self.config.clone();
         if let (Some(factor), Some(rate)) = (self.queue_bdp, config.rate) {
-            config.queue = QueueLimit::bandwidth_delay(rate, rtt, factor);
+            let least = u64::from(config.mtu).saturating_mul(self.queue_packets_least);
+            config.queue = match QueueLimit::bandwidth_delay(rate, rtt, factor) {
+                QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes.max(least)),
+                other => other,
+            };
         }
         config
     }
@@ -100,6 +108,7 @@ impl LinkTable {
             queue_bdp: queues.queue_bdp,
             queue_bytes: queues.queue_bytes,
             queue_packets: queues.queue_packets,
+            queue_packets_least: self.queue_packets_least.or(base.queue_packets_least),
             loss_percent: self.loss_percent.or(base.loss_percent),
             reorder_percent: self.reorder_percent.or(base.reorder_percent),
             reorder_ms: self.reorder_ms.or(base.reorder_ms),
@@ -128,7 +137,11 @@ impl LinkTable {
             }
             (None, None, _) => None,
         };
-        Ok(ReadLink { config, queue_bdp })
+        Ok(ReadLink {
+            config,
+            queue_bdp,
+            queue_packets_least: self.queue_packets_least.unwrap_or(0),
+        })
     }
 
     /// The changes that set these figures on a link that is in use.

@@ -329,3 +329,28 @@ fn a_file_without_a_name_takes_the_one_it_is_given() {
     assert_eq!(named.name, "kitchen", "what the file says counts");
     assert!(Setup::from_toml_named(&nameless, "an attic").is_err());
 }
+
+#[test]
+fn a_queue_in_bandwidth_delay_products_holds_so_many_packets_at_least() {
+    let queue = |figures: &str| {
+        let text = format!(
+            "name = \"x\"\n[[path]]\nname = \"a\"\nboth = {{ rate_mbps = 1, delay_ms = 10, {figures} }}"
+        );
+        Setup::from_toml(&text).expect("valid").paths[0]
+            .forward
+            .queue
+    };
+    // A bandwidth-delay product is 2500 bytes.
+    assert_eq!(
+        queue("queue_bdp = 2, queue_packets_least = 5"),
+        QueueLimit::Bytes(7500)
+    );
+    assert_eq!(
+        queue("queue_bdp = 4, queue_packets_least = 5"),
+        QueueLimit::Bytes(10_000)
+    );
+    assert_eq!(
+        queue("queue_packets = 2, queue_packets_least = 5"),
+        QueueLimit::Packets(2)
+    );
+}

@@ -193,6 +193,58 @@ fn traffic_takes_its_share_of_a_bottleneck_that_paths_share() {
 }
 
 #[test]
+fn a_share_is_measured_in_equal_parts_of_the_slowest_link() {
+    let text = r#"
+        name = "t"
+        warmup_s = 5
+        duration_s = 20
+        [[link]]
+        name = "core"
+        both = { rate_mbps = 8, delay_ms = 15 }
+        [[path]]
+        name = "A"
+        both = { rate_mbps = 100, delay_ms = 5 }
+        via = ["core"]
+        [[path]]
+        name = "B"
+        both = { rate_mbps = 100, delay_ms = 5 }
+        via = ["core"]
+        [[path]]
+        name = "C"
+        both = { rate_mbps = 4, delay_ms = 20 }
+        forward = { loss_percent = 10 }
+        [[traffic]]
+        kind = "udp"
+        name = "steady"
+        via = ["core"]
+        rate_mbps = 2
+        flows = 2
+        [[traffic]]
+        kind = "udp"
+        name = "later"
+        via = ["core"]
+        rate_mbps = 2
+        start_s = 100
+        [[variant]]
+        profile = "auto"
+    "#;
+    let scenario = Scenario::from_toml(text, "test").expect("valid");
+    let result = scenario.run(0, 0, 1);
+    let names = ["share", "share.A", "share.B", "share.C"];
+    let [all, a, b, c] = figures_of(&result, names);
+    // A third of 8 Mbit/s is the connection's part, and twice 2 Mbit/s leave it half as much again.
+    assert!((1.4..=1.51).contains(&(a + b)), "{a} {b}");
+    // Alone on what loses a tenth of 4 Mbit/s.
+    assert!((0.95..=1.03).contains(&c), "{c}");
+    let parts = 8.0 / 3.0 + 3.6;
+    let mean = ((a + b) * 8.0 / 3.0 + c * 3.6) / parts;
+    assert!((all - mean).abs() < 1e-9, "{all} {mean}");
+    let [steady] = figures_of(&result, ["traffic.steady.share"]);
+    assert!((0.73..=0.76).contains(&steady), "{steady}");
+    assert_eq!(result.metric("traffic.later.share"), None);
+}
+
+#[test]
 fn other_connections_come_and_go() {
     let rest = r#"
         [[traffic]]

@@ -27,7 +27,11 @@ name = "3"
 
 /// Goodputs of the variants in each case, and a claim about them.
 fn verdict(goodputs: &[[f64; 3]; 3], checks: &str) -> Verdict {
-    let text = format!("{FILE}[[claim]]\ntext = \"t\"\ncheck = [{checks}]\n");
+    verdict_of(goodputs, &format!("check = [{checks}]"))
+}
+
+fn verdict_of(goodputs: &[[f64; 3]; 3], claim: &str) -> Verdict {
+    let text = format!("{FILE}[[claim]]\ntext = \"t\"\n{claim}\n");
     let scenario = Scenario::from_toml(&text, "t.toml").expect("valid");
     let cases = scenario.cases.iter().zip(goodputs).map(|(case, goodputs)| {
         let variants = scenario.variants.iter().zip(goodputs);
@@ -123,6 +127,24 @@ fn a_fall_and_another_one_are_two_comparisons() {
             .reason
             .starts_with("in 1 of 2 comparisons; the worst: goodput_mbps of b falls by 11.1 %"),
         "{verdict}"
+    );
+}
+
+#[test]
+fn a_claim_is_about_the_cases_that_its_condition_names() {
+    let among = |range: &str| {
+        let only = format!("where = {{ metric = \"goodput_mbps\", of = \"c\", {range} }}");
+        let check = "check = { bound = \"goodput_mbps\", of = \"b\", at_most = 8.5 }";
+        verdict_of(&GOODPUTS, &format!("{only}\n{check}"))
+    };
+    // In the third case, where c has 2, b has 9.
+    assert_eq!(among("at_least = 4").outcome, Outcome::Reproduced);
+    assert_eq!(among("at_most = 2").outcome, Outcome::NotReproduced);
+    let some = among("at_most = 4").to_string();
+    assert!(some.starts_with("partly (in 1 of 2 cases;"), "{some}");
+    assert_eq!(
+        among("at_least = 6").to_string(),
+        "not measured (there is nothing to compare)"
     );
 }
 

@@ -6,7 +6,7 @@ use toml::Value;
 use super::place::{Trouble, one_line, range};
 use super::traffic::Kinds;
 use super::{case_called, check_metric, check_variant, count};
-use crate::scenario::claim::Bounds;
+use crate::scenario::claim::{Bounds, Condition};
 use crate::scenario::error::ScenarioProblem;
 use crate::scenario::{Check, Claim, Figure, Scenario};
 
@@ -16,10 +16,21 @@ pub(super) struct ClaimTable {
     text: String,
     #[serde(default)]
     remark: String,
+    #[serde(rename = "where")]
+    only: Option<ConditionTable>,
     check: Value,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConditionTable {
+    metric: String,
+    of: String,
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckTable {
     ratio: Option<String>,
@@ -65,10 +76,35 @@ impl ClaimTable {
                 _ => trouble.inside("check"),
             })?);
         }
+        let only = self.only.as_ref().map(|only| only.read(scenario));
+        let only = only
+            .transpose()
+            .map_err(|trouble| trouble.inside("where"))?;
         Ok(Claim {
             text: self.text.clone(),
             remark: self.remark.clone(),
+            only,
             checks,
+        })
+    }
+}
+
+impl ConditionTable {
+    fn read(&self, scenario: &Scenario) -> Result<Condition, Trouble> {
+        check_metric(scenario, "metric", &self.metric)?;
+        check_variant(scenario, &self.of).map_err(|problem| Trouble::at(["of"], problem))?;
+        let bounds = CheckTable {
+            at_least: self.at_least,
+            at_most: self.at_most,
+            ..CheckTable::default()
+        };
+        Ok(Condition {
+            of: Figure {
+                metric: self.metric.clone(),
+                variant: self.of.clone(),
+                case: None,
+            },
+            range: bounds.bounds()?,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! From what the hosts and links count to metrics and time series.
 
 mod record;
+mod share;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,8 +9,9 @@ use std::time::{Duration, Instant};
 use mpfec_core::{ConnectionStats, PathStats};
 
 use self::record::{Average, Counter, ParityRecord, PathRecord};
+use self::share::Shares;
 use super::peer::Page;
-use super::world::{Pair, World, path_of};
+use super::world::{IP_AND_UDP, Pair, World, path_of};
 use crate::scenario::metrics::goodput_of;
 use crate::scenario::{Application, Plan, RunResult};
 use crate::{LinkCounters, LinkId};
@@ -110,6 +112,9 @@ impl<'a> Measurement<'a> {
                 let index = path_of(path.tuple.remote);
                 if let Some(record) = index.and_then(|index| self.paths.get_mut(index)) {
                     record.received_bytes.update(path.id, path.received_bytes);
+                    record
+                        .received_packets
+                        .update(path.id, path.received_packets);
                 }
             }
         }
@@ -268,12 +273,29 @@ impl<'a> Measurement<'a> {
                 }
             }
         }
+        self.put_shares(world, seconds, &mut metrics);
         self.put_blocks(world, now, &mut metrics);
         self.put_pages(world, &mut metrics);
         RunResult {
             metrics,
             series: self.series,
             failure: None,
+        }
+    }
+
+    fn put_shares(&self, world: &World, seconds: f64, metrics: &mut BTreeMap<String, f64>) {
+        let pairs = world.pairs.iter().map(|pair| pair.paths.as_slice());
+        let shares = Shares::new(self.plan, pairs.collect());
+        let arrived = self.paths.iter().map(|path| {
+            let headers = IP_AND_UDP * path.received_packets.total;
+            (path.received_bytes.total + headers) as f64 * 8e-6 / seconds.max(f64::MIN_POSITIVE)
+        });
+        shares.of_paths(&arrived.collect::<Vec<f64>>(), metrics);
+        for traffic in &self.plan.traffic {
+            let goodput = metrics.get(&goodput_of("traffic", &traffic.name)).copied();
+            if let Some(share) = goodput.and_then(|goodput| shares.of_traffic(traffic, goodput)) {
+                metrics.insert(format!("traffic.{}.share", traffic.name), share);
+            }
         }
     }
 

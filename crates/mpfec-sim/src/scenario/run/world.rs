@@ -293,4 +293,4 @@ impl Flow {
 }
 
 /// Bytes of headers of each packet besides its payload.
-const IP_AND_UDP: u64 = 28;
+pub(super) const IP_AND_UDP: u64 = 28;
