@@ -19,6 +19,7 @@ mod profiles;
 mod redundancy;
 mod scenario;
 mod small_windows;
+mod snapshots;
 mod streams;
 
 use std::time::Duration;
