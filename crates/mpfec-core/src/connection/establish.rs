@@ -146,7 +146,7 @@ impl Connection {
         let validation = if answered {
             Validation::validated()
         } else {
-            Validation::challenge(self.rng.bytes(), now, super::open::VALIDATION_PATIENCE)
+            Validation::challenge(self.rng.bytes(), now, self.patience())
         };
         self.insert_path(now, id, slot, tuple, validation);
         self.set_alternatives(id, alternatives);

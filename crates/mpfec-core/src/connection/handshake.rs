@@ -71,6 +71,8 @@ pub(crate) struct HandshakeSpaces {
     /// Whether the peer's own connection ID is known.
     peer_known: bool,
     token: Bytes,
+    /// When a datagram was built last.
+    last_built: Option<Instant>,
     /// Where datagrams of the handshake leave.
     pub(crate) routes: Routes,
     rtt: RttEstimator,
@@ -111,6 +113,7 @@ impl HandshakeSpaces {
             retry_scid: opening.retry_scid,
             peer_known: side == Side::Server,
             token: Bytes::new(),
+            last_built: None,
             routes: Routes::new(&routes, validated),
             rtt: RttEstimator::new(INITIAL_RTT),
             pto: Pto::default(),
@@ -199,6 +202,12 @@ impl HandshakeSpaces {
             Level::Handshake => self.handshake.as_mut(),
             Level::OneRtt => None,
         }
+    }
+
+    /// Whether a packet comes from another connection of the peer's than the first one did (RFC
+    /// 9000 §7.2): copies of one Initial that arrive before and after a server forgot it make two.
+    pub(crate) fn is_stranger(&self, source: &ConnectionId) -> bool {
+        self.peer_known && *source != self.dcid
     }
 
     /// An authenticated packet of the handshake arrived from `tuple`.
@@ -425,15 +434,26 @@ impl HandshakeSpaces {
         }
         let spaces = || [&self.initial, &self.handshake].into_iter().flatten();
         let loss = spaces().filter_map(|space| space.packets.loss_time()).min();
-        let pto = spaces()
-            .filter(|space| space.packets.ack_eliciting_in_flight())
-            .filter_map(|space| space.packets.last_ack_eliciting_sent())
-            .max()
-            .map(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO));
+        let pto = self.probe_at();
         let ack = spaces()
             .filter_map(|space| space.received.ack_timer())
             .min();
         [loss, pto, ack].into_iter().flatten().min()
+    }
+
+    /// When to probe for what is unacknowledged. A client of which everything was acknowledged goes
+    /// on as well until the handshake is complete: the server may be silent because it has sent as
+    /// much as it may to an address that is not validated (RFC 9002 §6.2.2.1).
+    fn probe_at(&self) -> Option<Instant> {
+        let unanswered = [&self.initial, &self.handshake]
+            .into_iter()
+            .flatten()
+            .filter(|space| space.packets.ack_eliciting_in_flight())
+            .filter_map(|space| space.packets.last_ack_eliciting_sent())
+            .max();
+        let waits = self.side == Side::Client && !self.complete;
+        let sent = unanswered.or(self.last_built.filter(|_| waits))?;
+        Some(self.pto.deadline(sent, self.pto_base(), MAX_PTO))
     }
 
     fn pto_base(&self) -> Duration {
@@ -453,14 +473,7 @@ impl HandshakeSpaces {
         {
             lost |= space.detect_lost(now, loss_delay);
         }
-        let overdue = [&self.initial, &self.handshake]
-            .into_iter()
-            .flatten()
-            .filter(|space| space.packets.ack_eliciting_in_flight())
-            .filter_map(|space| space.packets.last_ack_eliciting_sent())
-            .max()
-            .map(|sent| self.pto.deadline(sent, self.pto_base(), MAX_PTO))
-            .is_some_and(|at| now >= at);
+        let overdue = self.probe_at().is_some_and(|at| now >= at);
         if overdue && !lost {
             self.pto.on_timeout();
             for space in [&mut self.initial, &mut self.handshake]
@@ -523,6 +536,7 @@ impl HandshakeSpaces {
         if !initial && !handshake {
             return false;
         }
+        self.last_built = Some(now);
         let out = self.routes.datagram();
         let ids = PacketIds {
             dcid: self.dcid,

@@ -81,7 +81,7 @@ impl Connection {
             .free_slot()
             .ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
         let id = self.paths.next_id().ok_or(OpenPathError::NoConnectionId)?;
-        let validation = Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE);
+        let validation = Validation::challenge(self.rng.bytes(), now, self.patience());
         self.insert_path(now, id, slot, tuple, validation);
         self.set_alternatives(id, alternatives);
         Ok(id)
@@ -181,10 +181,7 @@ impl Connection {
                 congestion: self.config.profile.congestion,
                 max_mtu,
                 peer_ack_delay: self.handshake.peer_max_ack_delay(),
-                rtt: self
-                    .handshake
-                    .rtt()
-                    .map_or(INITIAL_RTT, |rtt| rtt.min(INITIAL_RTT)),
+                rtt: self.first_rtt(),
             },
             super::parity::sender(self.config.profile.redundancy),
         );
@@ -205,6 +202,14 @@ impl Connection {
         if self.side == Side::Client || self.paths.remote(id).is_none() {
             return false;
         }
+        if self.paths.free_slot().is_none() {
+            // One that is challenged although it is late makes room.
+            let is_late = |path: &Path| path.validation.is_late().then_some(path.id);
+            let late = self.paths.iter().find_map(is_late);
+            if let Some(late) = late {
+                self.drop_path(now, late, PathReason::NeverAnswered, Some(0));
+            }
+        }
         let Some(slot) = self.paths.free_slot() else {
             return false;
         };
@@ -212,13 +217,31 @@ impl Connection {
         let validation = if proved {
             Validation::validated()
         } else {
-            Validation::challenge(self.rng.bytes(), now, VALIDATION_PATIENCE)
+            Validation::challenge(self.rng.bytes(), now, self.patience())
         };
         self.insert_path(now, id, slot, tuple, validation);
         if proved {
             self.on_path_validated(id);
         }
         true
+    }
+
+    /// The RTT to assume on a new path. Only if it had one route alone, that of the handshake is
+    /// the first path's.
+    fn first_rtt(&self) -> Duration {
+        let of_handshake = self.handshake.rtt().unwrap_or(INITIAL_RTT);
+        if self.paths.len() == 0 && self.handshake.routes.tuples().len() == 1 {
+            of_handshake
+        } else {
+            of_handshake.min(INITIAL_RTT)
+        }
+    }
+
+    /// How long an address may take to answer: three PTOs of the handshake's round trip, if that
+    /// is known to be a long one (RFC 9000 §8.2.4).
+    pub(super) fn patience(&self) -> Duration {
+        let rtt = self.handshake.rtt().unwrap_or_default();
+        VALIDATION_PATIENCE.max(9 * rtt)
     }
 
     /// Takes a path out, moves what it carried to the others, and tells everybody.
@@ -341,7 +364,7 @@ fn largest_payload(tuple: &FourTuple, max_mtu: u16) -> u16 {
 
 /// Addresses that are tried for one path.
 const MAX_ALTERNATIVES: usize = 15;
-/// How long an address may take to answer.
-pub(super) const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
+/// How long an address may take to answer at least.
+const VALIDATION_PATIENCE: Duration = Duration::from_secs(10);
 /// Connection IDs that the peer holds for paths that are not open yet.
 pub(super) const SPARE_CIDS: usize = 4;

@@ -72,6 +72,11 @@ impl Connection {
                     end,
                     ..
                 } => {
+                    if self.handshake.is_stranger(&scid) {
+                        self.drop_packet();
+                        rest.advance(end);
+                        continue;
+                    }
                     // Opened where it is: to split off even what is not authentic may cost
                     // an allocation.
                     let opened = self.open_long(arrival, kind, &mut rest[..end], packet_number_at);
@@ -340,6 +345,9 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(id) {
             path.received
                 .on_received(now, packet_number, seen.ack_eliciting, arrival.ecn);
+            if is_client && seen.ack_eliciting {
+                path.quiet.on_received(now);
+            }
         }
         if seen.ack_eliciting && !seen.has_parity {
             self.keep_for_parity(now, id, packet_number, &payload)?;
@@ -418,7 +426,8 @@ impl Connection {
             path.previous_tuple = Some(path.tuple);
         }
         path.tuple = tuple;
-        path.validation.challenge_again(data, now);
+        let pto = path.pto_base();
+        path.validation.challenge_again(data, now, pto);
         path.validation.on_received(size);
     }
 

@@ -22,6 +22,8 @@ pub enum Timer {
     AckDelay(u32),
     /// A packet of the path is old enough to be lost.
     Loss(u32),
+    /// The peer fell silent on a path: a client asks whether it still knows its address.
+    Silence(u32),
     /// A path's answer is overdue.
     Pto(u32),
     /// A suspected path is probed.
@@ -65,6 +67,7 @@ impl Connection {
             let probe = path.liveness.next_probe();
             let probe = probe.filter(|_| path.validation.is_validated());
             next.add(probe, Timer::Probe(path.id));
+            next.add(path.ask_at(), Timer::Silence(path.id));
             let parity = path.parity_due_at();
             next.add(parity, Timer::Parity(path.id));
             let validation = path.validation.next_timeout(self.may_challenge(path));
@@ -92,6 +95,10 @@ impl Connection {
         let keep_alive = self.config.keep_alive;
         for path in self.paths.iter_mut() {
             path.is_to_be_asked |= path.keep_alive_at(keep_alive).is_some_and(|at| now >= at);
+            if path.ask_at().is_some_and(|at| now >= at) {
+                path.is_to_be_asked = true;
+                path.quiet.on_asked();
+            }
         }
         self.handshake.on_timeout(now);
         if let Some(keys) = &mut self.keys {
@@ -106,10 +113,17 @@ impl Connection {
     }
 
     fn on_path_timeout(&mut self, now: Instant, index: usize) {
+        let has_validated = self.paths.iter().any(|path| path.validation.is_validated());
+        let patience = self.patience();
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };
         let id = path.id;
+        let goes_on = !has_validated || path.validation.is_untried();
+        if goes_on && path.validation.is_overdue(now) && path.previous_tuple.is_none() {
+            // There is nothing else to hope for, and no path on which to say that it is over.
+            path.validation.go_on(now, patience);
+        }
         if path.validation.on_timeout(now) {
             match path.previous_tuple.take() {
                 Some(previous) => {
@@ -179,7 +193,7 @@ impl Connection {
             return;
         };
         path.pto.on_timeout();
-        path.probes = 2;
+        path.probes = path.probes_at_once();
         path.controller.on_timeout(now, path.pto.count());
     }
 

@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub(super) token_key: TokenKey,
     /// What ages of tokens are counted from.
     pub(super) epoch: Instant,
+    /// The latest time that was handed in.
+    latest: Instant,
 }
 
 /// What is to be done with a datagram.
@@ -78,6 +80,7 @@ impl Endpoint {
             token_key: TokenKey::new(&mut rng),
             rng,
             epoch: now,
+            latest: now,
         }
     }
 
@@ -97,6 +100,7 @@ impl Endpoint {
         config: &ClientConfig,
         routes: Vec<(FourTuple, usize)>,
     ) -> Result<(ConnectionHandle, Connection), ConnectError> {
+        let now = self.monotonic(now);
         config.transport.profile.check()?;
         if routes.is_empty() {
             return Err(ConnectError::NoRoute);
@@ -142,6 +146,7 @@ impl Endpoint {
         datagram: Datagram,
         response: &mut Vec<u8>,
     ) -> Routed {
+        let now = self.monotonic(now);
         let Ok(packet) = header::parse(&datagram.data) else {
             return Routed::Ignored;
         };
@@ -199,6 +204,13 @@ impl Endpoint {
             EndpointEvent::Established => self.routes.establish(handle),
             EndpointEvent::Drained => self.routes.forget(handle),
         }
+    }
+
+    /// A clock that stands still rather than going back, as that of a connection: one that
+    /// began with an old time would look overdue.
+    fn monotonic(&mut self, now: Instant) -> Instant {
+        self.latest = self.latest.max(now);
+        self.latest
     }
 
     /// Connections that are not forgotten yet.

@@ -7,6 +7,7 @@ mod loss_rate;
 mod losses;
 mod mtu;
 mod parity;
+mod quiet;
 mod set;
 mod validation;
 
@@ -28,6 +29,7 @@ pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
 use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
+use self::quiet::Quiet;
 pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 pub(crate) use self::validation::Validation;
 
@@ -113,6 +115,8 @@ pub(crate) struct Path {
     pub(crate) app_limited: bool,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
+    /// Whether the peer fell silent, at a client.
+    pub(crate) quiet: Quiet,
     pub(crate) ack_route: AckRoute,
     /// When something sent on the path was acknowledged last.
     pub(crate) last_answer: Option<Instant>,
@@ -194,6 +198,7 @@ impl Path {
             app_limited: true,
             counters: PathCounters::default(),
             last_received: None,
+            quiet: Quiet::default(),
             ack_route: AckRoute::default(),
             last_answer: None,
             is_to_be_asked: false,
@@ -212,7 +217,16 @@ impl Path {
     pub(crate) fn keep_alive_at(&self, interval: Duration) -> Option<Instant> {
         let applies = !interval.is_zero() && self.is_usable() && !self.is_to_be_asked;
         let sent = self.space.last_ack_eliciting_sent().filter(|_| applies)?;
-        sent.checked_add(interval)
+        // More often than answers come, it would fill a slow path with questions.
+        sent.checked_add(interval.max(self.srtt()))
+    }
+
+    /// When a client asks whether the server, of which packets came and no longer do, still knows
+    /// its address. If it has sent something itself, it waits for that answer.
+    pub(crate) fn ask_at(&self) -> Option<Instant> {
+        let applies = self.is_usable() && !self.space.ack_eliciting_in_flight();
+        let at = self.quiet.ask_at(self.pto_base());
+        at.filter(|_| applies && !self.is_to_be_asked)
     }
 
     /// Whether the path has been idle for so long that its RTT may have changed.
@@ -311,6 +325,15 @@ impl Path {
         self.unanswered = 0;
         self.pto.on_ack();
         self.probes = 0;
+    }
+
+    /// How many probes leave when a PTO fires and there is no other path: a large and a small one.
+    /// Where no round trip was ever measured, it may be that of a link which takes seconds for a
+    /// large one. These get rarer then, up to every sixteenth; small ones do not.
+    pub(crate) fn probes_at_once(&self) -> u8 {
+        let count = self.pto.count();
+        let is_large = count <= 4 || count.is_power_of_two() || count.is_multiple_of(16);
+        1 + u8::from(is_large || self.rtt.has_sample())
     }
 
     /// Goes on to the next address to try, if there are several.

@@ -12,6 +12,8 @@ pub(crate) struct Validation {
     responses: VecDeque<[u8; 8]>,
     received: u64,
     sent: u64,
+    /// How often it went on beyond its time.
+    extended: u32,
 }
 
 #[derive(Debug)]
@@ -34,6 +36,7 @@ impl Validation {
             responses: VecDeque::new(),
             received: 0,
             sent: 0,
+            extended: 0,
         }
     }
 
@@ -50,14 +53,16 @@ impl Validation {
             responses: VecDeque::new(),
             received: 0,
             sent: 0,
+            extended: 0,
         }
     }
 
     /// The peer's address changed: the new one must answer `data`, and what arrived from the
-    /// old one allows nothing.
-    pub(crate) fn challenge_again(&mut self, data: [u8; 8], now: Instant) {
+    /// old one allows nothing. It has three of the path's `pto`, or three seconds if that is more
+    /// (RFC 9000 §8.2.4).
+    pub(crate) fn challenge_again(&mut self, data: [u8; 8], now: Instant, pto: Duration) {
         let responses = std::mem::take(&mut self.responses);
-        *self = Self::challenge(data, now, PATIENCE_AFTER_MOVE);
+        *self = Self::challenge(data, now, PATIENCE_AFTER_MOVE.max(3 * pto));
         self.responses = responses;
     }
 
@@ -157,17 +162,43 @@ impl Validation {
 
     /// Gives up when nothing answered for too long. Returns whether it did just now.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
-        match self.state {
-            State::Challenging { give_up, .. } if now >= give_up => {
-                self.state = State::Failed;
-                true
-            }
-            _ => false,
+        let overdue = self.is_overdue(now);
+        if overdue {
+            self.state = State::Failed;
         }
+        overdue
+    }
+
+    /// Whether nothing has answered for too long.
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        matches!(self.state, State::Challenging { give_up, .. } if now >= give_up)
+    }
+
+    /// Nothing answered for too long, but there is nobody else to ask: the challenges go on for
+    /// `patience`, twice as long each time.
+    pub(crate) fn go_on(&mut self, now: Instant, patience: Duration) {
+        if let State::Challenging { give_up, .. } = &mut self.state {
+            self.extended = (self.extended + 1).min(MOST_EXTENDED);
+            *give_up = now + patience * (1 << self.extended);
+        }
+    }
+
+    /// Whether its time passed without the challenges that belong to it, because the clock jumped.
+    pub(crate) fn is_untried(&self) -> bool {
+        self.extended == 0 && self.challenges_sent() < LEAST_CHALLENGES
+    }
+
+    /// Whether the address has not answered within its time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.extended > 0 && !self.is_validated()
     }
 }
 
 const MAX_RESPONSES: usize = 3;
+/// Fewer do not show that an address does not answer.
+const LEAST_CHALLENGES: u32 = 3;
+/// Doublings of the patience: two hours of it.
+const MOST_EXTENDED: u32 = 10;
 const PATIENCE_AFTER_MOVE: Duration = Duration::from_secs(3);
 /// Between two challenges, however short the round trip is: an address in the same machine
 /// that went silent must not get thousands of them.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mpfec_core::{CloseReason, Fingerprint, Secret};
-use mpfec_sim::{Change, Direction, Scene, Simulation, scene};
+use mpfec_sim::{Change, Direction, QueueLimit, Scene, Simulation, scene};
 
 use crate::{kib, mbit, ms, secs};
 
@@ -220,4 +220,25 @@ fn a_server_forgets_a_handshake_that_is_never_completed_however_long_its_patienc
     assert!(net.server_connection().is_some() && net.server_closed().is_none());
     net.run_for(secs(10));
     assert!(net.server_closed().is_some(), "{:?}", net.elapsed());
+}
+
+/// A server challenges its only path for as long as it takes: it has no other on which to say that
+/// it has given up.
+#[test]
+fn an_only_path_may_take_minutes_to_be_validated() {
+    for seed in 1..=10 {
+        let mut net = scene()
+            .path("only", 3_000, ms(500))
+            .with(Direction::Backward, Change::Loss(0.5))
+            .with(Direction::Forward, Change::Rate(Some(mbit(2))))
+            .with(Direction::Both, Change::Queue(QueueLimit::Packets(5)))
+            .seed(seed)
+            .both(|config| {
+                config.handshake_timeout = secs(600);
+                config.idle_timeout = secs(600);
+            })
+            .start();
+        net.send(1000);
+        net.deliver(secs(400));
+    }
 }

@@ -1,5 +1,6 @@
 //! The state machine that ships, in a simulated network: one behaviour per file.
 
+mod absurd;
 mod bottleneck;
 mod close;
 mod coop;
@@ -12,6 +13,7 @@ mod keep_alive;
 mod latency;
 mod limits;
 mod model;
+mod moves;
 mod parity;
 mod path_dies;
 mod paths;
