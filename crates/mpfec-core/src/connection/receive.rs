@@ -32,6 +32,8 @@ pub(super) struct Seen {
     /// Nothing but what opens or moves a path.
     pub(super) probing: bool,
     pub(super) has_parity: bool,
+    /// Whether it held data of streams.
+    has_symbols: bool,
 }
 
 /// A packet of before the handshake was complete, to be looked at again.
@@ -345,7 +347,7 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(id) {
             path.received
                 .on_received(now, packet_number, seen.ack_eliciting, arrival.ecn);
-            if is_client && seen.ack_eliciting {
+            if is_client && seen.has_symbols {
                 path.quiet.on_received(now);
             }
         }
@@ -372,6 +374,7 @@ impl Connection {
             ack_eliciting: false,
             probing: true,
             has_parity: false,
+            has_symbols: false,
         };
         for frame in Frames::new(payload.clone()) {
             let frame = frame?;
@@ -382,6 +385,7 @@ impl Connection {
                 );
             }
             seen.ack_eliciting |= frame.is_ack_eliciting();
+            seen.has_symbols |= matches!(frame, Frame::Symbol(_));
             seen.probing &= matches!(
                 frame,
                 Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding

@@ -96,7 +96,8 @@ impl Connection {
         for path in self.paths.iter_mut() {
             path.is_to_be_asked |= path.keep_alive_at(keep_alive).is_some_and(|at| now >= at);
             if path.ask_at().is_some_and(|at| now >= at) {
-                path.is_to_be_asked = true;
+                // Where all that was begun has ended, silence means nothing.
+                path.is_to_be_asked |= self.streams.expects_data();
                 path.quiet.on_asked();
             }
         }
@@ -152,12 +153,16 @@ impl Connection {
             return None;
         }
         let base = path.pto_base();
+        let longest = match path.rtt.has_sample() {
+            true => MAX_PTO,
+            false => MAX_PTO_UNMEASURED,
+        };
         if self.has_other_usable(path.id) {
             path.silent_at()
         } else {
             path.space
                 .last_ack_eliciting_sent()
-                .map(|sent| path.pto.deadline(sent, base, MAX_PTO))
+                .map(|sent| path.pto.deadline(sent, base, longest))
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
     }
@@ -251,4 +256,6 @@ impl Earliest {
 }
 
 /// Back-off of probes stops here: a path that returns must be noticed soon.
-const MAX_PTO: Duration = Duration::from_secs(1);
+const MAX_PTO: Duration = Duration::from_millis(400);
+/// Where it is not known how long a round trip takes.
+const MAX_PTO_UNMEASURED: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// When the peer fell silent, and how often such silence meant nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quiet {
-    /// When the last packet came that asked for an answer, unless it was asked about since.
+    /// When the last packet with data came, unless it was asked about since.
     heard: Option<Instant>,
     /// Such packets since the last question.
     arrived: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// A packet that asks for an answer arrived.
+    /// A packet with data of streams arrived.
     pub(crate) fn on_received(&mut self, now: Instant) {
         self.heard = Some(now);
         self.arrived = self.arrived.saturating_add(1);

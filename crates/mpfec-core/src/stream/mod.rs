@@ -460,6 +460,11 @@ impl Streams {
         }
     }
 
+    /// Whether a stream of the peer's has begun and not ended.
+    pub(crate) fn expects_data(&self) -> bool {
+        self.recv.values().any(RecvStream::expects_data)
+    }
+
     fn forget_recv(&mut self, id: StreamId) {
         if self.recv.remove(&id).is_some() {
             self.on_half_closed(id);

@@ -277,6 +277,12 @@ impl RecvStream {
         }
     }
 
+    /// Whether the peer has begun to write, and has more to say.
+    pub(super) fn expects_data(&self) -> bool {
+        let received = self.credit.received();
+        self.state == RecvState::Open && received > 0 && self.final_size != Some(received)
+    }
+
     /// The stream's window, while it matters to the peer.
     pub(super) fn credit(&mut self) -> Option<&mut ReceiveCredit> {
         (self.state == RecvState::Open && self.final_size.is_none()).then_some(&mut self.credit)

@@ -7,6 +7,7 @@ mod coop;
 mod couple_plus;
 mod goodput;
 mod groups;
+mod handover;
 mod handshake;
 mod hostile;
 mod keep_alive;
