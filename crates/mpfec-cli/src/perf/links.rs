@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mpfec_sim::{LinkConfig, Setup};
+use mpfec_sim::{LinkConfig, PathSetup, Setup};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -36,7 +36,51 @@ impl Links {
                 paths: setup.paths.len(),
             });
         }
+        check_reach(&setup)?;
         Ok(Self::Emulated(setup))
+    }
+}
+
+/// Whether a handshake may get through: otherwise it would only time out.
+fn check_reach(setup: &Setup) -> Result<(), CliError> {
+    let obstacle = |path: &PathSetup| {
+        let forward = obstacle(&path.forward).map(|what| format!("{}, forward: {what}", path.name));
+        let backward =
+            || obstacle(&path.backward).map(|what| format!("{}, backward: {what}", path.name));
+        forward.or_else(backward)
+    };
+    let obstacles: Option<Vec<String>> = setup.paths.iter().map(obstacle).collect();
+    match obstacles {
+        Some(obstacles) if setup.changes.is_empty() => Err(CliError::usage(
+            format!(
+                "no path of {} carries a connection: {}",
+                setup.name,
+                obstacles.join("; ")
+            ),
+            "see mpfec perf local --help for an example and what a file may say",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What keeps a handshake from crossing a link at all, if anything does.
+fn obstacle(link: &LinkConfig) -> Option<String> {
+    let needed = SMALLEST_DATAGRAM + link.overhead;
+    let seconds = f64::from(needed) * 8.0 / link.rate.map_or(f64::INFINITY, |rate| rate as f64);
+    if link.mtu < needed {
+        Some(format!(
+            "mtu is {}, and packets of {needed} bytes must pass",
+            link.mtu
+        ))
+    } else if link.mean_loss() >= 1.0 {
+        Some("every packet is lost".to_owned())
+    } else if seconds + link.delay.as_secs_f64() > PATIENCE {
+        let takes = seconds + link.delay.as_secs_f64();
+        Some(format!(
+            "a packet takes {takes:.0} s, and a handshake must be over within {PATIENCE}"
+        ))
+    } else {
+        None
     }
 }
 
@@ -117,6 +161,10 @@ pub(crate) fn list(output: &Output) {
     });
 }
 
+/// Bytes of UDP payload that every path must carry (RFC 9000 §14).
+const SMALLEST_DATAGRAM: u32 = 1200;
+/// Seconds after which a client gives up a handshake.
+const PATIENCE: f64 = 20.0;
 /// Letters of a set-up's name.
 const LONGEST_NAME: usize = 32;
 
@@ -159,6 +207,44 @@ mod tests {
             Ok(Links::Direct { paths: 2, .. })
         ));
         assert!(matches!(Links::find("fmtcp-3"), Ok(Links::Emulated(_))));
+    }
+
+    #[test]
+    fn links_that_no_handshake_can_cross_are_named_with_the_reason() {
+        let golden = [
+            (
+                "mtu = 576",
+                "a, forward: mtu is 576, and packets of 1228 bytes must pass",
+            ),
+            ("loss_percent = 100", "a, forward: every packet is lost"),
+            (
+                "rate_mbps = 0.000001",
+                "a, forward: a packet takes 9824 s, and a handshake must be over within 20",
+            ),
+            (
+                "delay_ms = 30000",
+                "a, forward: a packet takes 30 s, and a handshake must be over within 20",
+            ),
+        ];
+        let find = |text: String| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            Links::find(&file.path().to_string_lossy())
+        };
+        for (figure, what) in golden {
+            let path = format!("name = \"x\"\n[[path]]\nname = \"a\"\nboth = {{ {figure} }}\n");
+            let error = find(path.clone()).unwrap_err();
+            assert_eq!(error.exit, Exit::Usage);
+            assert_eq!(
+                error.what,
+                format!("no path of x carries a connection: {what}")
+            );
+            // Beside one that works, and where things change, it is nobody's mistake.
+            let beside = "[[path]]\nname = \"b\"\nboth = { rate_mbps = 1 }\n";
+            assert!(find(path.clone() + beside).is_ok());
+            let change = "[[change]]\nat_s = 1\npath = \"a\"\nset = { mtu = 1500 }\n";
+            assert!(find(path + change).is_ok());
+        }
     }
 
     #[test]
