@@ -73,6 +73,7 @@ fn handover(seed: u64, path: &str, loss: f64, share: Option<f64>) -> (Duration, 
 }
 
 /// The worst gap and return of so many seeds in each set-up, printed.
+#[expect(clippy::print_stdout, reason = "the figures of a table")]
 fn check(seeds: u64) {
     for loss in [0.0, 0.05, 0.2] {
         for share in [None, Some(0.25), Some(0.5)] {
@@ -104,6 +105,7 @@ fn the_same_whenever_it_dies() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures of a table")]
 fn an_only_path_that_returns_after_three_seconds_delivers_within_one() {
     for loss in [0.0, 0.05, 0.2] {
         let after = (1..=5).map(|seed| {
