@@ -1,0 +1,26 @@
+//! What the text of every cell has, and what its figures are measured in.
+
+use mpfec_sim::scenario::RunResult;
+
+/// Text of a bottleneck link towards the server and back.
+pub(crate) fn link(rate: f64, rtt: f64, queue: f64, loss: &str) -> String {
+    let packets = (queue * rate * rtt / 12.0).max(5.0);
+    link_of(rate, rtt, packets.round(), loss)
+}
+
+pub(crate) fn link_of(rate: f64, rtt: f64, packets: f64, loss: &str) -> String {
+    let delay = rtt / 2.0;
+    format!(
+        "forward = {{ rate_mbps = {rate}, delay_ms = {delay}, queue_packets = {packets}{loss} }}\n\
+         backward = {{ rate_mbps = {rate}, delay_ms = {delay} }}\n"
+    )
+}
+
+pub(crate) const HEAD: &str = "summary = \"a cell\"\nsample_s = 0.5\n";
+
+pub(crate) const VARIANT: &str = "[[variant]]\nprofile = \"auto\"\n";
+
+/// Share of `metric` in an equal part of a link of `rate`, headers counted as payload.
+pub(crate) fn share(result: &RunResult, metric: &str, rate: f64, flows: f64) -> f64 {
+    result.metric(metric).unwrap_or(0.0) * 1500.0 / 1472.0 / rate * flows
+}
