@@ -5,11 +5,15 @@ mod clock;
 mod links;
 mod world;
 
+use mpfec_core::TransportConfig;
+use mpfec_sim::{Change, Direction, PathSetup, Setup, TimedChange};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use self::clock::Clock;
 use self::links::Case;
 use self::world::run;
+use crate::{mbit, ms, secs};
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -42,4 +46,76 @@ fn thousands_of_absurd_links_and_clocks_do_no_more_either() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Two paths of which `dies` loses what comes back from a certain time on, and clocks that jump.
+fn two_paths(dies: Option<(usize, u64)>, client_clock: Clock, server_clock: Clock) -> Case {
+    let change = |(path, at)| TimedChange {
+        at: ms(at),
+        path,
+        direction: Direction::Backward,
+        change: Change::Cut,
+    };
+    Case {
+        seed: 1,
+        setup: Setup {
+            name: "jumps".to_owned(),
+            summary: String::new(),
+            paths: vec![
+                PathSetup::symmetric("near", mbit(10), ms(30), 0.0),
+                PathSetup::symmetric("far", mbit(10), ms(140), 0.0),
+            ],
+            changes: dies.map(change).into_iter().collect(),
+        },
+        config: TransportConfig {
+            handshake_timeout: secs(3600),
+            idle_timeout: secs(7200),
+            ..TransportConfig::default()
+        },
+        client_clock,
+        server_clock,
+        up: 20_000,
+        down: 20_000,
+    }
+}
+
+/// Time that passed in no time is no time in which an address did not answer.
+#[test]
+fn a_clock_that_jumps_while_a_path_opens_does_not_close_it() {
+    let jumps = Clock {
+        jumps: vec![(ms(100), secs(800))],
+        ..Clock::default()
+    };
+    for dies_at in [45, 60, 75] {
+        let case = two_paths(Some((0, dies_at)), jumps.clone(), Clock::default());
+        let outcome = run(&case);
+        assert!(outcome.delivered, "dies after {dies_at} ms: {outcome:?}");
+        assert!(
+            outcome.took <= secs(5),
+            "dies after {dies_at} ms: {outcome:?}"
+        );
+    }
+}
+
+/// A server whose clock jumps beyond the handshake's timeout forgets the connection and makes
+/// another of the next copy of the client's first packet: the client speaks with one of them.
+#[test]
+fn a_server_that_makes_two_connections_of_one_first_packet_is_no_error() {
+    for jumps_at in (20..400).step_by(10) {
+        let jump = Clock {
+            jumps: vec![(ms(jumps_at), secs(30))],
+            ..Clock::default()
+        };
+        let mut case = two_paths(None, Clock::default(), jump);
+        case.config = TransportConfig::default();
+        for path in &mut case.setup.paths {
+            path.backward.delay = ms(900);
+            path.forward.loss = 0.3;
+            path.backward.loss = 0.3;
+        }
+        case.seed = jumps_at;
+        let outcome = run(&case);
+        let checked = outcome.check(&case);
+        assert!(checked.is_ok(), "jumps after {jumps_at} ms: {checked:?}");
+    }
 }

@@ -242,3 +242,37 @@ fn an_only_path_may_take_minutes_to_be_validated() {
         net.deliver(secs(400));
     }
 }
+
+/// The server has sent three times what it got and must be silent, and the client has nothing left
+/// to be acknowledged: it asks all the same (RFC 9002 §6.2.2.1).
+#[test]
+fn it_goes_on_after_a_server_used_up_what_it_may_send() {
+    let mut net = scene().path("only", 200_000, ms(50)).start();
+    let links = net.ends("only");
+    let arrived = |net: &Simulation, link| net.view().link(link).counters().delivered;
+    net.run_until(secs(1), |net| arrived(net, links.forward) == 1)
+        .expect("the first packet");
+    net.at(ms(0), "only", Direction::Forward, Change::Cut);
+    net.run_until(secs(1), |net| arrived(net, links.backward) == 1)
+        .expect("the beginning of the answer");
+    net.cut_at(ms(0), "only");
+    net.restore_at(secs(4), "only");
+    net.run_for(secs(4));
+    until_connected(&mut net, secs(4));
+}
+
+/// Keep-alives that are asked for more often than they are answered would fill a slow link.
+#[test]
+fn keep_alives_leave_a_slow_link_room_for_data() {
+    let mut net = scene()
+        .path("only", 1_400, ms(10))
+        .with(Direction::Both, Change::Queue(QueueLimit::Bytes(9_000)))
+        .both(|config| {
+            config.keep_alive = ms(500);
+            config.handshake_timeout = secs(600);
+            config.idle_timeout = secs(600);
+        })
+        .start();
+    net.send(10_000);
+    net.deliver(secs(600));
+}
