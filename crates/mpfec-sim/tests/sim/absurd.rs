@@ -48,6 +48,21 @@ fn thousands_of_absurd_links_and_clocks_do_no_more_either() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Among them: a server that closed its only path, a handshake in which neither end thought it had
+/// to speak, an answer of a server's second connection, paths closed by a jump of the clock, and
+/// keep-alives that filled a link.
+#[test]
+fn seeds_that_brought_up_a_fault_do_not_any_more() {
+    for seed in [
+        91, 173, 187, 198, 390, 1032, 4715, 5229, 7031, 7215, 7862, 9203, 11_692, 15_881, 16_544,
+        17_176,
+    ] {
+        let case = Case::drawn(seed);
+        let checked = run(&case).check(&case);
+        assert!(checked.is_ok(), "{seed}: {checked:?}");
+    }
+}
+
 /// Two paths of which `dies` loses what comes back from a certain time on, and clocks that jump.
 fn two_paths(dies: Option<(usize, u64)>, client_clock: Clock, server_clock: Clock) -> Case {
     let change = |(path, at)| TimedChange {
