@@ -30,13 +30,13 @@ impl Links {
             });
         }
         let setup = setup(name)?;
+        check_reach(&setup)?;
         if emulates_nothing(&setup) {
             return Ok(Self::Direct {
                 name: setup.name,
                 paths: setup.paths.len(),
             });
         }
-        check_reach(&setup)?;
         Ok(Self::Emulated(setup))
     }
 }

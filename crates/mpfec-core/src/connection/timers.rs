@@ -92,15 +92,6 @@ impl Connection {
             self.vanish(CloseReason::TimedOut);
             return;
         }
-        let keep_alive = self.config.keep_alive;
-        for path in self.paths.iter_mut() {
-            path.is_to_be_asked |= path.keep_alive_at(keep_alive).is_some_and(|at| now >= at);
-            if path.ask_at().is_some_and(|at| now >= at) {
-                // Where all that was begun has ended, silence means nothing.
-                path.is_to_be_asked |= self.streams.expects_data();
-                path.quiet.on_asked();
-            }
-        }
         self.handshake.on_timeout(now);
         if let Some(keys) = &mut self.keys {
             keys.on_timeout(now);
@@ -110,6 +101,16 @@ impl Connection {
             self.on_path_timeout(now, index);
             // A path may have been closed; then the next one has its position.
             index += usize::from(self.paths.at(index).is_some_and(|path| path.id == id));
+        }
+        // What counts as lost by now is no longer waited for.
+        let keep_alive = self.config.keep_alive;
+        for path in self.paths.iter_mut() {
+            path.is_to_be_asked |= path.keep_alive_at(keep_alive).is_some_and(|at| now >= at);
+            if path.ask_at().is_some_and(|at| now >= at) {
+                // Where all that was begun has ended, silence means nothing.
+                path.is_to_be_asked |= self.streams.expects_data();
+                path.quiet.on_asked();
+            }
         }
     }
 
