@@ -183,9 +183,13 @@ impl Validation {
         }
     }
 
-    /// Whether its time passed without the challenges that belong to it, because the clock jumped.
+    /// Whether its time passed without the challenges that belong to it, because the clock jumped
+    /// or they might not leave: one has been due for long.
     pub(crate) fn is_untried(&self) -> bool {
-        self.extended == 0 && self.challenges_sent() < LEAST_CHALLENGES
+        let State::Challenging { next, give_up, .. } = self.state else {
+            return false;
+        };
+        self.extended == 0 && next + LONG_DUE <= give_up
     }
 
     /// Whether the address has not answered within its time.
@@ -195,8 +199,8 @@ impl Validation {
 }
 
 const MAX_RESPONSES: usize = 3;
-/// Fewer do not show that an address does not answer.
-const LEAST_CHALLENGES: u32 = 3;
+/// Between a challenge that is due and the end of an address's time.
+const LONG_DUE: Duration = Duration::from_secs(1);
 /// Doublings of the patience: two hours of it.
 const MOST_EXTENDED: u32 = 10;
 const PATIENCE_AFTER_MOVE: Duration = Duration::from_secs(3);

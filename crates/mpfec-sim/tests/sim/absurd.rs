@@ -65,7 +65,7 @@ fn seeds_that_brought_up_a_fault_do_not_any_more() {
 
 /// Two paths of which `dies` loses what comes back from a certain time on, and clocks that jump.
 fn two_paths(dies: Option<(usize, u64)>, client_clock: Clock, server_clock: Clock) -> Case {
-    let change = |(path, at)| TimedChange {
+    let change = |(path, at): (usize, u64)| TimedChange {
         at: ms(at),
         path,
         direction: Direction::Backward,

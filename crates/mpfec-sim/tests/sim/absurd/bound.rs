@@ -159,7 +159,8 @@ impl Outcome {
         let packets = ((case.up + case.down) as f64 / 1100.0 + 10.0) / arrives.powi(2);
         let seconds = self.took.as_secs_f64();
         for counts in &self.counts {
-            if counts.repeated_wakes > case.times_jumped() {
+            // What one timer finds lost may make another one due at once.
+            if counts.repeated_wakes > case.times_jumped() + 1 + counts.wakes / 50 {
                 return Err(format!("timers fire again at once: {counts:?}"));
             }
             if counts.idle_wakes > 20 + counts.sent + counts.received {
