@@ -88,7 +88,7 @@ pub(crate) struct Expert {
     /// Source symbols in a block at most, 1 to 1024
     #[arg(long, global = true, hide_short_help = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) block_symbols: Option<u16>,
-    /// Bytes that may wait at this end to be read: 16KiB to 4GiB
+    /// Bytes that may wait at this end to be read, at most: 16KiB to 4GiB, not 64MiB
     #[arg(long, global = true, hide_short_help = true, value_name = "BYTES", value_parser = parse_buffer)]
     pub(crate) recv_buffer: Option<u64>,
     /// Repeat the faults of emulated links

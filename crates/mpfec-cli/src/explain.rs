@@ -13,6 +13,9 @@ pub(crate) struct Explainer {
     paths: BTreeMap<u32, Told>,
     repair: Option<Repair>,
     counted: Counts,
+    /// The receive window, and how far writers may be ahead, as told last.
+    window: u64,
+    lead: u64,
 }
 
 /// What was said of a path last.
@@ -57,7 +60,25 @@ impl Explainer {
             );
         }
         lines.extend(self.look_at_repair(&stats.streams));
+        lines.extend(self.look_at_windows(stats));
         lines
+    }
+
+    /// What may wait at either end, when it has changed much.
+    fn look_at_windows(&mut self, stats: &ConnectionStats) -> Option<String> {
+        let (window, lead) = (stats.receive_window, stats.send_lead);
+        let is_far = |now: u64, told: u64| now >= 2 * told || told >= 2 * now;
+        if stats.streams.sent_source_symbols + stats.streams.received_symbols < SYMBOLS
+            || !(window > self.window || is_far(lead, self.lead))
+        {
+            return None;
+        }
+        (self.window, self.lead) = (window, lead);
+        Some(format!(
+            "windows: the peer may be {} kB ahead of the reader here, writers {} kB ahead of the paths",
+            window / 1000,
+            lead / 1000
+        ))
     }
 
     fn look_at_repair(&mut self, streams: &StreamStats) -> Option<String> {
@@ -159,6 +180,35 @@ mod tests {
             },
             ..ConnectionStats::default()
         }
+    }
+
+    #[test]
+    fn windows_are_told_when_they_grow() {
+        let mut explainer = Explainer::default();
+        let mut look = |receive_window, send_lead| {
+            let stats = ConnectionStats {
+                receive_window,
+                send_lead,
+                ..streams(400, 0, 0)
+            };
+            let stats = ConnectionStats {
+                streams: StreamStats {
+                    received_symbols: 100,
+                    ..stats.streams
+                },
+                ..stats
+            };
+            explainer.look(&stats, |_| String::new())
+        };
+        assert_eq!(
+            look(12_000_000, 700_000),
+            [
+                "windows: the peer may be 12000 kB ahead of the reader here, writers 700 kB ahead of the paths"
+            ]
+        );
+        assert_eq!(look(12_000_000, 1_300_000), [""; 0]);
+        assert_eq!(look(24_000_000, 1_300_000).len(), 1);
+        assert_eq!(look(24_000_000, 600_000).len(), 1);
     }
 
     #[test]

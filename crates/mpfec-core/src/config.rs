@@ -8,8 +8,8 @@ use crate::endpoint::Secret;
 use crate::profile::Profile;
 
 /// How connections behave. Values out of their range are moved into it when a connection
-/// starts ([`validated`](Self::validated)). The defaults suit bulk transfer over links of up to
-/// 100 Mbit/s at 200 ms each and need no tuning; everything else is for experts.
+/// starts ([`validated`](Self::validated)). The defaults need no tuning, for windows grow with the
+/// links up to their bounds; everything else is for experts.
 #[derive(Debug, Clone)]
 pub struct TransportConfig {
     /// Codec, scheduler, congestion controller and redundancy policy. With parts that do not
@@ -25,14 +25,18 @@ pub struct TransportConfig {
     /// connection stays open and NATs on the way keep its addresses. Zero, which is the
     /// default: never; at most a year.
     pub keep_alive: Duration,
-    /// Bytes of one stream that the peer may send beyond what the application has read: 8 MiB
-    /// if not set; 16 KiB to 4 GiB.
+    /// Bytes of one stream that the peer may send beyond what the application has read, at
+    /// most: 64 MiB if not set; 16 KiB to 4 GiB. A stream begins with 8 MiB of it, and its
+    /// window doubles while that is what holds the peer back. It never shrinks.
     pub stream_window: u64,
-    /// The same for all streams together: 12 MiB if not set; from `stream_window` to 4 GiB.
+    /// The same for all streams together, which bounds what a peer can make this end keep:
+    /// 64 MiB if not set; from `stream_window` to 4 GiB. A connection begins with 12 MiB of it.
     pub connection_window: u64,
-    /// Bytes that writers may be ahead of what the peer has received, per connection: 8 MiB if
-    /// not set; 16 KiB to 4 GiB. Messages on streams of their own,
-    /// and streams with a deadline, may take an eighth more.
+    /// Bytes that writers may be ahead of what the peer has received, per connection, at most:
+    /// 64 MiB if not set; 16 KiB to 4 GiB. Of what has not left yet they may write about as
+    /// much as the paths carry in the longest round trip and 100 ms. Messages on streams of
+    /// their own, and streams with a deadline, may take more: an eighth of all, and 1 MiB of
+    /// what has not left.
     pub send_buffer: u64,
     /// Bidirectional streams that the peer may have open at once: 100 if not set; at most 2^20.
     pub max_streams_bidi: u64,
@@ -55,9 +59,9 @@ impl Default for TransportConfig {
             handshake_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::ZERO,
-            stream_window: 8 << 20,
-            connection_window: 12 << 20,
-            send_buffer: 8 << 20,
+            stream_window: 64 << 20,
+            connection_window: 64 << 20,
+            send_buffer: 64 << 20,
             max_streams_bidi: 100,
             max_streams_uni: 100,
             max_block_symbols: 64,
@@ -85,6 +89,16 @@ impl TransportConfig {
         self.max_streams_uni = self.max_streams_uni.min(1 << 20);
         self.datagram_buffer = self.datagram_buffer.min(1 << 30);
         self
+    }
+
+    /// The window that a stream begins with.
+    pub(crate) fn first_stream_window(&self) -> u64 {
+        self.stream_window.min(FIRST_STREAM_WINDOW)
+    }
+
+    /// The window that all streams together begin with.
+    pub(crate) fn first_connection_window(&self) -> u64 {
+        self.connection_window.min(FIRST_CONNECTION_WINDOW)
     }
 }
 
@@ -182,6 +196,10 @@ impl ClientConfig {
     }
 }
 
+/// 100 Mbit/s at 200 ms, lost symbols included, take so much.
+const FIRST_STREAM_WINDOW: u64 = 8 << 20;
+/// A stream that is not read leaves the others a third.
+const FIRST_CONNECTION_WINDOW: u64 = 12 << 20;
 /// No wait is longer: a year, which can be added to any instant.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 

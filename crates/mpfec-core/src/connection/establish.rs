@@ -157,7 +157,8 @@ impl Connection {
     }
 
     /// Streams may be used from now on.
-    pub(super) fn on_usable(&mut self, _now: Instant) {
+    pub(super) fn on_usable(&mut self, now: Instant) {
+        self.update_windows(now);
         self.events.push_back(Event::Connected);
         let up: Vec<u32> = self
             .paths
@@ -189,6 +190,7 @@ impl Connection {
             max_block_symbols: peer.max_block_symbols,
             max_pending_blocks: peer.max_pending_blocks,
             pipeline_seed: peer.pipeline_seed,
+            max_window: peer.max_window,
         });
         for (path, issued) in (0..).zip(&peer.path_connection_ids) {
             self.add_remote(RemoteCid {
@@ -222,10 +224,10 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
     TransportParameters {
         max_idle_timeout: config.idle_timeout,
         max_udp_payload_size: u64::from(config.max_mtu),
-        initial_max_data: config.connection_window,
-        initial_max_stream_data_bidi_local: config.stream_window,
-        initial_max_stream_data_bidi_remote: config.stream_window,
-        initial_max_stream_data_uni: config.stream_window,
+        initial_max_data: config.first_connection_window(),
+        initial_max_stream_data_bidi_local: config.first_stream_window(),
+        initial_max_stream_data_bidi_remote: config.first_stream_window(),
+        initial_max_stream_data_uni: config.first_stream_window(),
         initial_max_streams_bidi: config.max_streams_bidi,
         initial_max_streams_uni: config.max_streams_uni,
         max_ack_delay: crate::path::MAX_ACK_DELAY,
@@ -237,6 +239,11 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         path_connection_ids: issued.to_vec(),
         parity_packets: if config.profile.redundancy.is_parity() {
             Covered::MAX as u16
+        } else {
+            0
+        },
+        max_window: if config.stream_window > config.first_stream_window() {
+            config.stream_window
         } else {
             0
         },

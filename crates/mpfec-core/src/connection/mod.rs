@@ -27,6 +27,7 @@ mod stats;
 mod timers;
 mod transmit;
 mod view;
+mod windows;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -393,6 +394,8 @@ impl Connection {
             dropped_datagrams: self.datagrams.dropped + self.datagrams.outgoing.counters.dropped,
             late_datagrams: self.datagrams.outgoing.counters.late,
             repeated_datagrams: self.datagrams.outgoing.counters.repeated,
+            receive_window: self.streams.receive_window(),
+            send_lead: self.streams.lead(),
         }
     }
 

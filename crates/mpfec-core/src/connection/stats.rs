@@ -27,6 +27,11 @@ pub struct ConnectionStats {
     pub late_datagrams: u64,
     /// Copies of datagrams that left beside the first, ahead of loss or after it.
     pub repeated_datagrams: u64,
+    /// Bytes that the peer may send now beyond what the application has read, on all streams;
+    /// grows up to [`connection_window`](crate::TransportConfig::connection_window).
+    pub receive_window: u64,
+    /// Bytes that writers may be ahead now of what has left.
+    pub send_lead: u64,
 }
 
 /// One path as it is now.

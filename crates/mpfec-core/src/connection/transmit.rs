@@ -70,6 +70,7 @@ impl Connection {
     ) -> Option<Transmit> {
         // Only who has data to send wants to know how the paths are.
         self.path_views.forget();
+        self.update_windows(now);
         if self.groups.is_some() {
             self.path_views.refresh(&self.paths, now);
             self.update_groups();

@@ -59,6 +59,11 @@ impl BlockedWriters {
         self.by_buffer > 0
     }
 
+    /// Streams with data that wait, or waited, for room in the buffer.
+    pub(super) fn waiting(&self) -> usize {
+        self.by_buffer
+    }
+
     /// Whether data wait for the peer's permission.
     pub(super) fn by_window(&self) -> bool {
         self.by_window > 0

@@ -1,5 +1,7 @@
 //! Flow control (RFC 9000 §4): how far the peer may go, and how far we may.
 
+use std::time::{Duration, Instant};
+
 use crate::error::TransportError;
 
 /// What we may send, of a stream or of all. Data count when they are written into blocks, so
@@ -41,26 +43,96 @@ impl SendCredit {
     }
 }
 
-/// What the peer may send, of a stream or of all.
+/// What the peer may send, of a stream or of all: a window beyond what was read, which doubles
+/// while it is what holds the peer back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiveCredit {
     window: u64,
+    /// The window never becomes larger.
+    most: u64,
     /// The limit that the peer was told.
     limit: u64,
     /// Bytes up to the furthest that the peer has used.
     received: u64,
     /// Bytes that the application has read or that were thrown away.
     consumed: u64,
+    /// What the size of the window is judged by.
+    epoch: Option<Epoch>,
+}
+
+/// A time of about a round trip in which a window is watched.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    began: Instant,
+    /// Bytes that had been consumed by then.
+    consumed: u64,
+    /// Bytes at most that waited for something lost or late before them.
+    waited: u64,
 }
 
 impl ReceiveCredit {
-    pub(super) fn new(window: u64) -> Self {
+    pub(super) fn new(window: u64, most: u64) -> Self {
         Self {
             window,
+            most,
             limit: window,
             received: 0,
             consumed: 0,
+            epoch: None,
         }
+    }
+
+    /// Bytes that the peer may be ahead of the application.
+    pub(super) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Something arrived: doubles the window, once in a `round`, if it is too small for what the
+    /// paths bring and the application takes. `round` is the round trip of the slowest path in
+    /// use, without queues, and `ready` are bytes that the application could read.
+    ///
+    /// Read at its rate, a window is to last for two rounds, one on the way and one for a
+    /// repair. Where that is not enough, most of the window waits for repairs. What is merely
+    /// not read says nothing: the application is the limit then.
+    pub(super) fn tune(&mut self, now: Instant, round: Duration, ready: u64) -> bool {
+        if self.window >= self.most {
+            return false;
+        }
+        let unread = self.received - self.consumed;
+        let is_behind = ready > self.window / 8;
+        let waits = if is_behind { 0 } else { unread };
+        let consumed = self.consumed;
+        let epoch = self.epoch.get_or_insert(Epoch {
+            began: now,
+            consumed,
+            waited: 0,
+        });
+        epoch.waited = epoch.waited.max(waits);
+        let elapsed = now.saturating_duration_since(epoch.began);
+        let round = round.max(SHORTEST_ROUND);
+        if elapsed < round {
+            return false;
+        }
+        let in_two_rounds = u128::from(consumed - epoch.consumed) * 2 * round.as_nanos();
+        let is_read_fast = in_two_rounds >= u128::from(self.window) * elapsed.as_nanos();
+        let is_full_of_gaps = epoch.waited >= self.window / 4 * 3;
+        self.epoch = Some(Epoch {
+            began: now,
+            consumed,
+            waited: 0,
+        });
+        if is_read_fast || is_full_of_gaps {
+            self.widen(self.window.saturating_mul(2))
+        } else {
+            false
+        }
+    }
+
+    /// Makes the window at least `window`, as far as it may grow. Returns whether it grew.
+    pub(super) fn widen(&mut self, window: u64) -> bool {
+        let before = self.window;
+        self.window = window.min(self.most).max(before);
+        self.window > before
     }
 
     /// Bytes up to the furthest that the peer has used.
@@ -112,6 +184,8 @@ impl ReceiveCredit {
 
 /// The peer hears of a new limit when it has risen by this part of the window.
 const UPDATES_PER_WINDOW: u64 = 8;
+/// No epoch is shorter.
+const SHORTEST_ROUND: Duration = Duration::from_millis(1);
 /// Offsets have 62 bits (RFC 9000 §16).
 const MAX_OFFSET: u64 = (1 << 62) - 1;
 
@@ -121,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_peer_is_told_when_an_eighth_of_the_window_was_read() {
-        let mut credit = ReceiveCredit::new(800);
+        let mut credit = ReceiveCredit::new(800, 800);
         credit.receive(800).unwrap();
         assert_eq!(
             credit.receive(1).unwrap_err().code,
@@ -132,6 +206,68 @@ mod tests {
         assert_eq!(credit.advertise(), 900);
         credit.receive(100).unwrap();
         assert!(credit.receive(1).is_err());
+    }
+
+    const ROUND: Duration = Duration::from_millis(200);
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn start() -> Instant {
+        Instant::now()
+    }
+
+    /// Sends `bytes` every 10 ms for a second, of which `read` are read and `ready` could be;
+    /// returns the window at the end.
+    fn window_after(credit: &mut ReceiveCredit, bytes: u64, read: u64, ready: u64) -> u64 {
+        let start = start();
+        for step in 0..100 {
+            let taken = bytes.min(credit.limit - credit.received);
+            credit.receive(taken).unwrap();
+            credit.consume(read);
+            credit.tune(start + 10 * step * MS, ROUND, ready);
+            credit.advertise();
+        }
+        credit.window()
+    }
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_window_that_is_read_in_two_round_trips_doubles_until_it_is_not() {
+        // 100 bytes a millisecond are 40 000 in two round trips.
+        for (first, last) in [(10_000, 80_000), (41_000, 41_000)] {
+            let mut credit = ReceiveCredit::new(first, 1_000_000);
+            assert_eq!(window_after(&mut credit, 1000, 1000, 0), last);
+        }
+    }
+
+    #[test]
+    fn a_window_never_exceeds_its_bound_and_one_at_its_bound_does_not_change() {
+        for most in [10_000, 15_000] {
+            let mut credit = ReceiveCredit::new(10_000, most);
+            assert_eq!(window_after(&mut credit, 1000, 1000, 0), most);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_slow_keeps_its_window() {
+        let mut credit = ReceiveCredit::new(10_000, 1_000_000);
+        assert_eq!(window_after(&mut credit, 1000, 100, u64::MAX), 10_000);
+    }
+
+    #[test]
+    fn a_window_full_of_data_behind_a_gap_doubles_once_in_a_round_trip() {
+        let mut credit = ReceiveCredit::new(10_000, 1_000_000);
+        let start = start();
+        let mut windows = Vec::new();
+        for step in 0..100 {
+            let room = credit.limit - credit.received;
+            credit.receive(room).unwrap();
+            credit.tune(start + 10 * step * MS, ROUND, 0);
+            credit.advertise();
+            windows.push(credit.window());
+        }
+        windows.dedup();
+        assert_eq!(windows, [10_000, 20_000, 40_000, 80_000, 160_000]);
     }
 
     #[test]

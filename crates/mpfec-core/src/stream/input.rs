@@ -14,14 +14,15 @@ use crate::wire::frame::{
 
 impl Streams {
     /// A frame about streams.
-    pub(crate) fn on_frame(&mut self, _now: Instant, frame: Frame) -> Result<(), TransportError> {
+    pub(crate) fn on_frame(&mut self, now: Instant, frame: Frame) -> Result<(), TransportError> {
         let ty = frame.ty();
-        self.dispatch(frame).map_err(|error| error.in_frame(ty))
+        self.dispatch(now, frame)
+            .map_err(|error| error.in_frame(ty))
     }
 
-    fn dispatch(&mut self, frame: Frame) -> Result<(), TransportError> {
+    fn dispatch(&mut self, now: Instant, frame: Frame) -> Result<(), TransportError> {
         match frame {
-            Frame::Symbol(symbol) => self.on_symbol(&symbol),
+            Frame::Symbol(symbol) => self.on_symbol(now, &symbol),
             Frame::BlockAck(ack) => self.on_block_ack(ack),
             Frame::MaxData(limit) => {
                 if self.sending.credit.raise(limit) {
@@ -75,7 +76,7 @@ impl Streams {
         }
     }
 
-    fn on_symbol(&mut self, symbol: &Symbol) -> Result<(), TransportError> {
+    fn on_symbol(&mut self, now: Instant, symbol: &Symbol) -> Result<(), TransportError> {
         let (id, bytes) = (symbol.stream, symbol.payload.len() as u64);
         self.stats.received_symbols += 1;
         self.stats.received_bytes += bytes;
@@ -88,7 +89,9 @@ impl Streams {
             return Ok(());
         };
         let effect = stream.on_symbol(symbol, &mut self.receiving, MAX_PENDING_BLOCKS as usize)?;
-        if stream.notify {
+        let notify = stream.notify;
+        self.tune_windows(now, id);
+        if notify {
             self.wake_reader(id);
         }
         match effect {
@@ -118,6 +121,27 @@ impl Streams {
             self.pending.insert(Control::MaxData);
         }
         Ok(())
+    }
+
+    /// Makes the windows of a stream and of the connection larger where they hold the peer back.
+    fn tune_windows(&mut self, now: Instant, id: StreamId) {
+        let Self {
+            recv,
+            receiving,
+            pending,
+            ..
+        } = self;
+        let (round, ready) = (receiving.round, receiving.ready);
+        let stream = recv.get_mut(&id).and_then(|stream| stream.tune(now, round));
+        let mut has_grown = receiving.credit.tune(now, round, ready);
+        if let Some(window) = stream {
+            pending.insert(Control::MaxStreamData { stream: id });
+            // A stream alone is to use all of its window.
+            has_grown |= receiving.credit.widen(window.saturating_add(window / 2));
+        }
+        if has_grown {
+            pending.insert(Control::MaxData);
+        }
     }
 
     fn count_redundant(&mut self, bytes: u64) {
@@ -242,7 +266,7 @@ impl Streams {
         remote.open_up_to(id.index());
         for index in first..=id.index() {
             let id = StreamId::new(self.side.peer(), id.dir(), index);
-            self.recv.insert(id, RecvStream::new(self.stream_window));
+            self.recv.insert(id, self.window.stream());
             if id.dir() == Dir::Bi {
                 self.send.insert(id, SendStream::new(self.peer.bidi_local));
             }

@@ -54,7 +54,7 @@ pub(crate) struct Streams {
     remote: ByDir<RemoteStreams>,
     /// Initial limits that the peer set on streams, and the window of each that it opens.
     peer: StreamLimits,
-    stream_window: u64,
+    window: Window,
     /// No block has larger symbols.
     largest_symbol: SymbolSize,
     /// Streams whose last block takes more bytes.
@@ -88,6 +88,21 @@ pub(crate) struct StreamLimits {
     pub(crate) max_pending_blocks: u32,
     /// What the coefficients follow from if it codes packets as a pipeline.
     pub(crate) pipeline_seed: Option<u64>,
+    /// Bytes to which its windows may grow; 0: they do not.
+    pub(crate) max_window: u64,
+}
+
+/// The window of each stream that the peer writes: the first one, and the largest.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    first: u64,
+    most: u64,
+}
+
+impl Window {
+    fn stream(self) -> RecvStream {
+        RecvStream::new(self.first, self.most)
+    }
 }
 
 impl Streams {
@@ -109,13 +124,20 @@ impl Streams {
                     .clamp(1, MAX_SOURCE_SYMBOLS),
                 peer_max_symbols: 1,
                 buffer: config.send_buffer,
+                most_buffer: config.send_buffer,
                 lead: u64::MAX,
+                waiting: 0,
                 live_blocks: 0,
                 max_blocks: 1,
                 undated: Vec::new(),
             },
             receiving: recv::Shared {
-                credit: ReceiveCredit::new(config.connection_window),
+                credit: ReceiveCredit::new(
+                    config.first_connection_window(),
+                    config.connection_window,
+                ),
+                ready: 0,
+                round: Duration::ZERO,
                 pending_blocks: 0,
                 pipeline: None,
             },
@@ -125,7 +147,10 @@ impl Streams {
                 uni: RemoteStreams::new(config.max_streams_uni),
             },
             peer: StreamLimits::default(),
-            stream_window: config.stream_window,
+            window: Window {
+                first: config.first_stream_window(),
+                most: config.stream_window,
+            },
             largest_symbol: FIRST_SYMBOL_SIZE,
             open_blocks: BTreeSet::new(),
             writers: BlockedWriters::default(),
@@ -175,9 +200,51 @@ impl Streams {
         self.sending.group = Some(symbols.clamp(1, most));
         let size = self.sending.symbol_size.bytes() as u64;
         self.sending.lead = (lead / size).max(2 * u64::from(most));
-        if !self.sending.is_ahead() {
+        if !self.sending.is_full() {
             self.wake_writers();
         }
+    }
+
+    /// Bytes that writers may be ahead of what leaves, of a code without small groups.
+    pub(crate) fn set_lead(&mut self, bytes: u64) {
+        if self.sending.codec.max_group().is_some() {
+            return;
+        }
+        let size = self.sending.symbol_size.bytes() as u64;
+        // Writers go on when a block has left: until then there must be another one.
+        let lead = (bytes / size).max(2 * u64::from(self.sending.max_symbols));
+        let was_full = self.sending.is_full();
+        let before = std::mem::replace(&mut self.sending.lead, lead);
+        if was_full && before < lead && self.sending.is_low() {
+            self.wake_writers();
+        }
+    }
+
+    /// Bytes that blocks may hold, as far as the configuration lets them.
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        let buffer = bytes.min(self.sending.most_buffer);
+        if std::mem::replace(&mut self.sending.buffer, buffer) < buffer {
+            self.wake_writers();
+        }
+    }
+
+    /// The round trip of the slowest path on which something arrived of late: windows follow it.
+    pub(crate) fn set_round(&mut self, round: Duration) {
+        self.receiving.round = round;
+    }
+
+    /// Bytes that the peer may send now beyond what was read, on all streams.
+    pub(crate) fn receive_window(&self) -> u64 {
+        self.receiving.credit.window()
+    }
+
+    /// Bytes that writers may be ahead of what leaves now.
+    pub(crate) fn lead(&self) -> u64 {
+        let lead = self
+            .sending
+            .lead
+            .saturating_mul(self.sending.symbol_size.bytes() as u64);
+        lead.min(self.sending.buffer)
     }
 
     /// Bytes in a symbol from now on (T), from 1 to 9000: for new blocks, and for those of
@@ -248,7 +315,7 @@ impl Streams {
         };
         self.send.insert(id, SendStream::new(limit));
         if dir == Dir::Bi {
-            self.recv.insert(id, RecvStream::new(self.stream_window));
+            self.recv.insert(id, self.window.stream());
         }
         Some(id)
     }
@@ -278,6 +345,7 @@ impl Streams {
                 Obstacle::ConnectionWindow => self.pending.insert(Control::DataBlocked),
             }
         }
+        self.sending.waiting = self.writers.waiting();
         if stream.has_open_block() {
             self.open_blocks.insert(id);
         } else {
@@ -294,7 +362,7 @@ impl Streams {
     pub(crate) fn read(&mut self, id: StreamId, max: usize) -> Result<Option<Bytes>, ReadError> {
         let stream = self.recv.get_mut(&id).ok_or(ReadError::UnknownStream)?;
         let was_delivered = stream.is_delivered();
-        let result = stream.read(max);
+        let result = stream.read(max, &mut self.receiving);
         if let Ok(Some(chunk)) = &result {
             let bytes = chunk.len() as u64;
             self.stats.delivered_bytes += bytes;
@@ -328,6 +396,7 @@ impl Streams {
         stream.check_writable()?;
         self.open_blocks.remove(&id);
         self.writers.remove(id);
+        self.sending.waiting = self.writers.waiting();
         if !stream.finish(&mut self.sending) {
             stream.has_fin_frame = true;
             self.pending.insert(Control::StreamFin { stream: id });
@@ -355,6 +424,7 @@ impl Streams {
         stream.reset(code, stopped, &mut self.sending);
         self.open_blocks.remove(&id);
         self.writers.remove(id);
+        self.sending.waiting = self.writers.waiting();
         self.pending.remove(Control::StreamFin { stream: id });
         self.pending.insert(Control::ResetStream { stream: id });
         self.wake_writers();
@@ -450,6 +520,7 @@ impl Streams {
             stream.drop_blocks(&mut self.sending);
             self.open_blocks.remove(&id);
             self.writers.remove(id);
+            self.sending.waiting = self.writers.waiting();
             self.on_half_closed(id);
         }
     }

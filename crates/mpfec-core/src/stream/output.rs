@@ -40,9 +40,13 @@ impl Streams {
     pub(crate) fn window_symbols(&self) -> u64 {
         let peer = &self.peer;
         let of_stream = peer.bidi_local.max(peer.bidi_remote).max(peer.uni);
-        let of_stream = of_stream.min(self.sending.buffer);
+        // Windows that grow do so where that is what paths wait for.
+        let of_stream = of_stream.max(peer.max_window).min(self.sending.most_buffer);
         let streams = self.send.len().max(1) as u64;
-        let bytes = peer.max_data.min(of_stream.saturating_mul(streams));
+        let bytes = peer
+            .max_data
+            .max(peer.max_window)
+            .min(of_stream.saturating_mul(streams));
         bytes / self.sending.symbol_size.bytes() as u64
     }
 
@@ -131,7 +135,7 @@ impl Streams {
     ) -> Option<()> {
         let slot = self.sending.queue.slot_at(index)?;
         let room = writer.room();
-        let (id, was_sent, unsent, sent, furthest, is_late, closed) =
+        let (id, was_sent, unsent, sent, furthest, is_late, closed, is_done) =
             self.sending.queue.send(slot, |block, view| {
                 let (was_sent, unsent, sent) =
                     (view.first_sent.is_some(), view.unsent, block.sent());
@@ -151,6 +155,7 @@ impl Streams {
                     furthest,
                     is_late,
                     closed,
+                    unsent > 0 && view.unsent == 0,
                 ))
             })?;
         debug_assert!(writer.room() < room);
@@ -163,6 +168,9 @@ impl Streams {
             }
             (false, true) => self.flush(id),
             (false, false) => {}
+        }
+        if is_done && self.sending.is_low() {
+            self.wake_writers();
         }
         self.stats.blocks_sent += u64::from(!was_sent);
         self.stats.sent_source_symbols += u64::from(unsent);

@@ -11,10 +11,18 @@ pub(super) struct ReadyQueue {
     chunks: VecDeque<Bytes>,
     /// Comes after all chunks.
     small: BytesMut,
+    /// Bytes in both.
+    bytes: u64,
 }
 
 impl ReadyQueue {
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     pub(super) fn push(&mut self, chunk: Bytes) {
+        self.bytes += chunk.len() as u64;
         if chunk.len() < SMALL && (!self.chunks.is_empty() || !self.small.is_empty()) {
             self.small.extend_from_slice(&chunk);
             return;
@@ -35,10 +43,12 @@ impl ReadyQueue {
             self.chunks.push_back(self.small.split().freeze());
         }
         let front = self.chunks.front_mut()?;
-        if front.len() > max {
-            return Some(front.split_to(max));
+        let chunk = front.split_to(front.len().min(max));
+        if front.is_empty() {
+            self.chunks.pop_front();
         }
-        self.chunks.pop_front()
+        self.bytes -= chunk.len() as u64;
+        Some(chunk)
     }
 }
 
@@ -65,12 +75,13 @@ mod tests {
             }
             let large = sizes.iter().filter(|size| **size >= SMALL).count();
             prop_assert!(queue.chunks.len() <= 2 * large + 1);
+            prop_assert_eq!(queue.bytes(), all.len() as u64);
             let mut out = Vec::new();
             while let Some(chunk) = queue.take(max) {
                 prop_assert!(!chunk.is_empty() && chunk.len() <= max);
                 out.extend_from_slice(&chunk);
             }
-            prop_assert!(queue.is_empty());
+            prop_assert!(queue.is_empty() && queue.bytes() == 0);
             prop_assert_eq!(out, all);
         }
     }

@@ -4,6 +4,7 @@
 mod reassembly;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mpfec_codec::pipeline::PipelineCode;
@@ -18,6 +19,10 @@ use crate::error::TransportError;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) credit: ReceiveCredit,
+    /// Bytes of whole blocks that wait to be read.
+    pub(super) ready: u64,
+    /// The round trip of the slowest path on which something arrived of late.
+    pub(super) round: Duration,
     /// Blocks of which something is here and that are not yet in the reader's queue.
     pub(super) pending_blocks: usize,
     /// How the peer codes its packets before they leave, if it does.
@@ -71,9 +76,10 @@ pub(super) enum Effect {
 }
 
 impl RecvStream {
-    pub(super) fn new(window: u64) -> Self {
+    /// A stream whose window is `window` and grows to `most`.
+    pub(super) fn new(window: u64, most: u64) -> Self {
         Self {
-            credit: ReceiveCredit::new(window),
+            credit: ReceiveCredit::new(window, most),
             state: RecvState::Open,
             head: None,
             head_sbn: 0,
@@ -187,11 +193,16 @@ impl RecvStream {
         shared.pending_blocks -= self.later.len() + usize::from(self.head.is_some());
         self.head = None;
         self.later.clear();
+        shared.ready = shared.ready.saturating_sub(self.ready.bytes());
         self.ready = ReadyQueue::default();
     }
 
     /// The next bytes, at most `max`; `None` at the end.
-    pub(super) fn read(&mut self, max: usize) -> Result<Option<Bytes>, ReadError> {
+    pub(super) fn read(
+        &mut self,
+        max: usize,
+        shared: &mut Shared,
+    ) -> Result<Option<Bytes>, ReadError> {
         match self.state {
             RecvState::Open => {}
             RecvState::Stopped { .. } => return Err(ReadError::Closed),
@@ -210,6 +221,7 @@ impl RecvStream {
         if self.ready.is_empty()
             && let Some(chunk) = self.head.as_mut().and_then(BlockReceiver::take_ready)
         {
+            shared.ready += chunk.len() as u64;
             self.ready.push(chunk);
         }
         let Some(chunk) = self.ready.take(max) else {
@@ -223,7 +235,9 @@ impl RecvStream {
             self.notify = true;
             return Err(ReadError::Blocked);
         };
-        self.credit.consume(chunk.len() as u64);
+        let bytes = chunk.len() as u64;
+        shared.ready = shared.ready.saturating_sub(bytes);
+        self.credit.consume(bytes);
         if self.final_size == Some(self.credit.consumed()) {
             self.state = RecvState::Ended {
                 known: false,
@@ -286,6 +300,13 @@ impl RecvStream {
     /// The stream's window, while it matters to the peer.
     pub(super) fn credit(&mut self) -> Option<&mut ReceiveCredit> {
         (self.state == RecvState::Open && self.final_size.is_none()).then_some(&mut self.credit)
+    }
+
+    /// Something arrived: makes the window larger if it is too small. `Some`: it is so large now.
+    pub(super) fn tune(&mut self, now: Instant, round: Duration) -> Option<u64> {
+        let ready = self.ready.bytes();
+        let credit = self.credit()?;
+        credit.tune(now, round, ready).then(|| credit.window())
     }
 
     /// What a BLOCK_ACK says of a block: symbols needed beyond K, 0 if it is complete, and

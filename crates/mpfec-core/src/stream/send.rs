@@ -28,11 +28,15 @@ pub(super) struct Shared {
     /// Source symbols in a block at most, as configured and as the peer allows.
     pub(super) max_symbols: u32,
     pub(super) peer_max_symbols: u32,
-    /// Bytes that blocks may hold.
+    /// Bytes that blocks may hold, now and at most.
     pub(super) buffer: u64,
-    /// With so many symbols that never left no block begins: of codes whose blocks are to follow
-    /// what is known of the paths.
+    pub(super) most_buffer: u64,
+    /// With so many symbols that never left no block begins: what waits here longer than the paths
+    /// need is late, and where blocks are small groups they are to follow what is known of the
+    /// paths.
     pub(super) lead: u64,
+    /// Writers that have more than there was room for.
+    pub(super) waiting: usize,
     /// Numbers of blocks from the first that the peer may lack on, over all streams, and how
     /// many there may be.
     pub(super) live_blocks: usize,
@@ -93,7 +97,7 @@ impl Shared {
         } else if self.credit.left() == 0 {
             Some(Obstacle::ConnectionWindow)
         } else if self.buffer_room(stream) == 0
-            || self.is_ahead()
+            || self.is_ahead(stream)
             || self.live_blocks >= self.max_blocks
         {
             Some(Obstacle::Buffer)
@@ -110,8 +114,33 @@ impl Shared {
     }
 
     /// Whether enough waits to leave.
-    pub(super) fn is_ahead(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.queue.unsent() >= self.lead
+    }
+
+    /// Whether so little waits that it is worth to have writers go on: not for each block.
+    pub(super) fn is_low(&self) -> bool {
+        self.queue.unsent() < self.lead - self.lead / 8
+    }
+
+    /// Whether enough waits to leave for a stream to begin no block: not where it would be in a
+    /// hurry.
+    fn is_ahead(&self, stream: &SendStream) -> bool {
+        if self.group.is_some() {
+            return self.is_full();
+        }
+        if !self.is_full() {
+            // What one of several takes the others cannot have.
+            let share = self.lead / self.waiting.clamp(1, MOST_SHARES) as u64;
+            return self.waiting > 1 && stream.unsent(self) >= share;
+        }
+        match stream.deadline {
+            Some(_) => {
+                let reserve = HURRIED / self.symbol_size.bytes() as u64;
+                self.queue.unsent() >= self.lead.saturating_add(reserve)
+            }
+            None => stream.under_way(self) >= MESSAGE,
+        }
     }
 
     fn room(&self, stream: &SendStream) -> u64 {
@@ -124,11 +153,14 @@ impl Shared {
     /// buffer.
     fn buffer_room(&self, stream: &SendStream) -> u64 {
         let buffered = self.queue.buffered();
-        let room = self.buffer.saturating_sub(buffered);
+        let mut room = self.buffer.saturating_sub(buffered);
         let message = match stream.deadline {
             Some(_) => u64::MAX,
             None => MESSAGE.saturating_sub(stream.under_way(self)),
         };
+        if self.is_full() && self.group.is_none() && !stream.is_open {
+            room = room.min(message);
+        }
         if room >= message {
             return room;
         }
@@ -198,7 +230,7 @@ impl SendStream {
         if self.is_open {
             return self.blocks.back().copied().flatten();
         }
-        if shared.live_blocks >= shared.max_blocks || shared.is_ahead() {
+        if shared.live_blocks >= shared.max_blocks || shared.is_ahead(self) {
             return None;
         }
         let origin = Origin {
@@ -334,6 +366,13 @@ impl SendStream {
         }
     }
 
+    /// Source symbols that never left.
+    fn unsent(&self, shared: &Shared) -> u64 {
+        let blocks = self.blocks.iter().rev().flatten();
+        let unsent = blocks.map(|slot| u64::from(shared.queue.get(*slot).1.unsent));
+        unsent.take_while(|unsent| *unsent > 0).sum()
+    }
+
     /// Bytes from the first that the peer may lack on.
     fn under_way(&self, shared: &Shared) -> u64 {
         let first = self.blocks.front().copied().flatten();
@@ -388,6 +427,13 @@ impl SendStream {
 
 /// Bytes of a message that needs no room in a full buffer.
 const MESSAGE: u64 = 16 << 10;
+
+/// Bytes that streams with a deadline may be further ahead of what leaves than others.
+const HURRIED: u64 = 1 << 20;
+
+/// Where more streams than this have data, one may take as much of what waits to leave as if
+/// there were so many: some of them may not go on.
+const MOST_SHARES: usize = 4;
 
 /// Bytes of a symbol for which every path has room.
 const SMALLEST_SYMBOL: usize = 1000;

@@ -52,6 +52,8 @@ pub(crate) struct TransportParameters {
     pub(crate) pipeline_seed: Option<u64>,
     /// Packets that one PARITY of this end covers, at most 256; 0: it sends none.
     pub(crate) parity_packets: u16,
+    /// Bytes to which the windows of this end may grow; 0: they stay as they are.
+    pub(crate) max_window: u64,
 }
 
 impl Default for TransportParameters {
@@ -76,6 +78,7 @@ impl Default for TransportParameters {
             max_pending_blocks: 64,
             pipeline_seed: None,
             parity_packets: 0,
+            max_window: 0,
         }
     }
 }
@@ -129,7 +132,10 @@ impl TransportParameters {
         let seed = self.pipeline_seed.map(|seed| (PIPELINE_SEED, seed));
         let parity = Some(self.parity_packets).filter(|packets| *packets > 0);
         let parity = parity.map(|packets| (PARITY_PACKETS, u64::from(packets)));
-        for (id, number) in numbers.into_iter().chain(seed).chain(parity) {
+        let window = Some(self.max_window).filter(|bytes| *bytes > 0);
+        let window = window.map(|bytes| (MAX_WINDOW, bytes));
+        let optional = seed.into_iter().chain(parity).chain(window);
+        for (id, number) in numbers.into_iter().chain(optional) {
             varint::encode(id, out);
             varint::encode(varint::size(number) as u64, out);
             varint::encode(number, out);
@@ -211,6 +217,7 @@ impl TransportParameters {
             PIPELINE_SEED => self.pipeline_seed = Some(number(0, varint::MAX)?),
             MAX_PENDING_BLOCKS => self.max_pending_blocks = number(1, 65_536)? as u32,
             PARITY_PACKETS => self.parity_packets = number(0, Covered::MAX as u64)? as u16,
+            MAX_WINDOW => self.max_window = number(0, varint::MAX)?,
             _ => {}
         }
         Ok(())
@@ -228,7 +235,7 @@ impl Seen {
     fn note(&mut self, id: u64) -> Result<(), Malformed> {
         let bit = match id {
             0..=0x20 => 1 << id,
-            MAX_PATH_ID..=PARITY_PACKETS => 1 << (0x21 + id - MAX_PATH_ID),
+            MAX_PATH_ID..=MAX_WINDOW => 1 << (0x21 + id - MAX_PATH_ID),
             // To remember all others would let the peer fill memory.
             _ => return Ok(()),
         };
@@ -307,6 +314,7 @@ const MAX_BLOCK_SYMBOLS: u64 = 0x4d03;
 const MAX_PENDING_BLOCKS: u64 = 0x4d04;
 const PIPELINE_SEED: u64 = 0x4d05;
 const PARITY_PACKETS: u64 = 0x4d06;
+const MAX_WINDOW: u64 = 0x4d07;
 const SERVER_ONLY: [u64; 4] = [
     ORIGINAL_DESTINATION_CONNECTION_ID,
     STATELESS_RESET_TOKEN,

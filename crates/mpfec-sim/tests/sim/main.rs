@@ -24,6 +24,7 @@ mod scenario;
 mod small_windows;
 mod snapshots;
 mod streams;
+mod windows;
 
 use std::time::Duration;
 

@@ -209,6 +209,7 @@ impl RecvStream {
                 return Ok(());
             }
             if let Some(chunk) = head.take_ready() {
+                shared.ready += chunk.len() as u64;
                 self.ready.push(chunk);
             }
             self.head_offset = head.known_end();

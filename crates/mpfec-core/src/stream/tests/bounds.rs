@@ -1,12 +1,14 @@
 //! What must never grow beyond its limit, and what must be kept to.
 
+use std::time::Duration;
+
 use mpfec_codec::CodecKind;
 
 use super::harness::{Faults, Flow, Net, config, now, write_data};
 use crate::component::FrameWriter;
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side};
-use crate::stream::Streams;
+use crate::stream::{ReadError, Streams};
 use crate::wire::frame::{Frame, Frames};
 
 /// All frames that `streams` has to send, without feedback.
@@ -171,10 +173,7 @@ fn a_block_of_which_one_symbol_is_missing_waits_in_its_bytes_and_little_more() {
     ) {
         net.server.on_frame(now(), frame).unwrap();
     }
-    assert_eq!(
-        net.server.read(id, 100),
-        Err(crate::stream::ReadError::Blocked)
-    );
+    assert_eq!(net.server.read(id, 100), Err(ReadError::Blocked));
     assert_eq!(
         net.server.receiving.pending_blocks,
         (4_usize << 20).div_ceil(64 * 1100)
@@ -190,8 +189,9 @@ fn ten_thousand_gaps_in_a_stream_cost_what_their_blocks_cost() {
         ..config(CodecKind::RaptorQ)
     };
     let mut net = Net::new(&config, Faults::default(), 1);
+    net.client.set_symbol_size(330);
     let id = net.client.open(Dir::Uni).unwrap();
-    let total = 26_000_000;
+    let total = 8_000_000;
     assert_eq!(net.client.write(id, &vec![7; total]), Ok(total));
     net.client.finish(id).unwrap();
     let frames = drain(&mut net.client);
@@ -215,4 +215,56 @@ fn ten_thousand_gaps_in_a_stream_cost_what_their_blocks_cost() {
         }
     }
     assert_eq!((read, net.server.receiving.pending_blocks), (total, 0));
+}
+
+/// A peer whose first symbol never arrives makes the window grow, to its bound and no further.
+#[test]
+fn a_peer_that_leaves_a_gap_makes_this_end_keep_no_more_than_the_bound() {
+    let bound = 20 << 20;
+    let config = TransportConfig {
+        stream_window: bound,
+        connection_window: bound,
+        ..config(CodecKind::RaptorQ)
+    };
+    let mut net = Net::new(&config, Faults::default(), 1);
+    let id = net.client.open(Dir::Uni).unwrap();
+    net.server.set_round(Duration::from_millis(200));
+    let (mut written, mut now) = (0, now());
+    for _ in 0..5 {
+        while let Ok(bytes) = net.client.write(id, &[1; 100_000]) {
+            written += bytes as u64;
+        }
+        for frame in drain(&mut net.client) {
+            now += Duration::from_millis(1);
+            let is_first =
+                matches!(&frame, Frame::Symbol(symbol) if symbol.sbn + u64::from(symbol.esi) == 0);
+            if !is_first {
+                net.server.on_frame(now, frame).unwrap();
+            }
+        }
+        for frame in drain(&mut net.server) {
+            net.client.on_frame(now, frame).unwrap();
+        }
+    }
+    assert_eq!((written, net.server.receive_window()), (bound, bound));
+    assert_eq!(net.server.read(id, 1), Err(ReadError::Blocked));
+}
+
+/// Writers are let go on by what leaves, not by what arrives: so little waits to leave that
+/// nothing waits for long.
+#[test]
+fn a_bulk_writer_is_as_far_ahead_of_the_paths_as_they_need_and_messages_pass_it() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    net.client.set_lead(500_000);
+    let bulk = net.client.open(Dir::Uni).unwrap();
+    let mut written = 0;
+    while let Ok(bytes) = net.client.write(bulk, &[1; 10_000]) {
+        written += bytes;
+    }
+    assert!((500_000..=580_000).contains(&written), "{written} bytes");
+    assert!(net.client.writer_blocked());
+    let message = net.client.open(Dir::Uni).unwrap();
+    assert_eq!(net.client.write(message, &[2; 10_000]), Ok(10_000));
+    drain(&mut net.client);
+    assert!(net.client.write(bulk, &[1; 10_000]).is_ok());
 }

@@ -325,15 +325,16 @@ pub(super) fn config(codec: CodecKind) -> TransportConfig {
 
 pub(super) fn limits(config: &TransportConfig) -> StreamLimits {
     StreamLimits {
-        max_data: config.connection_window,
-        bidi_local: config.stream_window,
-        bidi_remote: config.stream_window,
-        uni: config.stream_window,
+        max_data: config.first_connection_window(),
+        bidi_local: config.first_stream_window(),
+        bidi_remote: config.first_stream_window(),
+        uni: config.first_stream_window(),
         streams_bidi: config.max_streams_bidi,
         streams_uni: config.max_streams_uni,
         max_block_symbols: 1024,
         max_pending_blocks: MAX_PENDING_BLOCKS,
         pipeline_seed: (config.profile.codec == CodecKind::Pipeline).then_some(SEED),
+        max_window: config.stream_window,
     }
 }
 

@@ -50,6 +50,7 @@ prop_compose! {
         max_pending_blocks in 1_u32..=65_536,
         pipeline_seed in proptest::option::of(0_u64..1 << 62),
         parity_packets in 0_u16..=256,
+        max_window in 0_u64..1 << 62,
     ) -> TransportParameters {
         TransportParameters {
             original_destination_connection_id: cids.0,
@@ -71,6 +72,7 @@ prop_compose! {
             max_pending_blocks,
             pipeline_seed,
             parity_packets,
+            max_window,
         }
     }
 }
@@ -94,7 +96,7 @@ fn parameters_that_mean_nothing_here_are_passed_over() {
 
 #[test]
 fn no_parameter_is_taken_twice() {
-    for id in (0..=0x10).chain([0x20]).chain(MAX_PATH_ID..=PARITY_PACKETS) {
+    for id in (0..=0x10).chain([0x20]).chain(MAX_PATH_ID..=MAX_WINDOW) {
         let one = raw_number(id, 3);
         let error = parse(&[one.clone(), one].concat()).err();
         assert!(error.is_some(), "parameter {id:#x}");
