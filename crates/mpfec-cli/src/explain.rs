@@ -67,7 +67,7 @@ impl Explainer {
     /// What may wait at either end, when it has changed much.
     fn look_at_windows(&mut self, stats: &ConnectionStats) -> Option<String> {
         let (window, lead) = (stats.receive_window, stats.send_lead);
-        let is_far = |now: u64, told: u64| now >= 2 * told || told >= 2 * now;
+        let is_far = |now: u64, told: u64| now != told && (now >= 2 * told || told >= 2 * now);
         if stats.streams.sent_source_symbols + stats.streams.received_symbols < SYMBOLS
             || !(window > self.window || is_far(lead, self.lead))
         {
