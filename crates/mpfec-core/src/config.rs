@@ -26,8 +26,9 @@ pub struct TransportConfig {
     /// default: never; at most a year.
     pub keep_alive: Duration,
     /// Bytes of one stream that the peer may send beyond what the application has read, at
-    /// most: 64 MiB if not set; 16 KiB to 4 GiB. A stream begins with 8 MiB of it, and its
-    /// window doubles while that is what holds the peer back. It never shrinks.
+    /// most: 48 MiB if not set, so that one that is not read leaves the others something; 16 KiB
+    /// to 4 GiB. A stream begins with 8 MiB of it, and its window doubles while that is what
+    /// holds the peer back. It never shrinks.
     pub stream_window: u64,
     /// The same for all streams together, which bounds what a peer can make this end keep:
     /// 64 MiB if not set; from `stream_window` to 4 GiB. A connection begins with 12 MiB of it.
@@ -59,7 +60,7 @@ impl Default for TransportConfig {
             handshake_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::ZERO,
-            stream_window: 64 << 20,
+            stream_window: 48 << 20,
             connection_window: 64 << 20,
             send_buffer: 64 << 20,
             max_streams_bidi: 100,

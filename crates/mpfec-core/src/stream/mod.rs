@@ -440,6 +440,9 @@ impl Streams {
             if self.receiving.credit.has_more() {
                 self.pending.insert(Control::MaxData);
             }
+        } else if self.receiving.credit.is_update_due() {
+            // Nobody is left to be told of the stream, but what was not read of it is free now.
+            self.pending.insert(Control::MaxData);
         }
         self.forget_recv_if_over(id);
     }
@@ -497,6 +500,7 @@ impl Streams {
     fn wake_writers(&mut self) {
         let (sending, send) = (&self.sending, &self.send);
         let woken = self.writers.wake(|id| sending.obstacle(send.get(&id)?));
+        self.sending.waiting = self.writers.waiting();
         self.events.extend(
             woken
                 .into_iter()

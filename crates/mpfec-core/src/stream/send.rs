@@ -134,13 +134,9 @@ impl Shared {
             let share = self.lead / self.waiting.clamp(1, MOST_SHARES) as u64;
             return self.waiting > 1 && stream.unsent(self) >= share;
         }
-        match stream.deadline {
-            Some(_) => {
-                let reserve = HURRIED / self.symbol_size.bytes() as u64;
-                self.queue.unsent() >= self.lead.saturating_add(reserve)
-            }
-            None => stream.under_way(self) >= MESSAGE,
-        }
+        let reserve = HURRIED / self.symbol_size.bytes() as u64;
+        self.queue.unsent() >= self.lead.saturating_add(reserve)
+            || stream.deadline.is_none() && stream.under_way(self) >= MESSAGE
     }
 
     fn room(&self, stream: &SendStream) -> u64 {
@@ -428,7 +424,8 @@ impl SendStream {
 /// Bytes of a message that needs no room in a full buffer.
 const MESSAGE: u64 = 16 << 10;
 
-/// Bytes that streams with a deadline may be further ahead of what leaves than others.
+/// Bytes that messages and streams with a deadline may be further ahead of what leaves than
+/// bulk data, all together.
 const HURRIED: u64 = 1 << 20;
 
 /// Where more streams than this have data, one may take as much of what waits to leave as if

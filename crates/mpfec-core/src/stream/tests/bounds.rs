@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use mpfec_codec::CodecKind;
 
-use super::harness::{Faults, Flow, Net, config, now, write_data};
+use super::harness::{Faults, Flow, Net, config, limits, now, write_data};
 use crate::component::FrameWriter;
 use crate::config::TransportConfig;
-use crate::id::{Dir, Side};
-use crate::stream::{ReadError, Streams};
+use crate::id::{Dir, Side, StreamId};
+use crate::stream::{ReadError, StreamLimits, Streams};
 use crate::wire::frame::{Frame, Frames};
+use crate::wire::varint;
 
 /// All frames that `streams` has to send, without feedback.
 fn drain(streams: &mut Streams) -> Vec<Frame> {
@@ -229,23 +230,7 @@ fn a_peer_that_leaves_a_gap_makes_this_end_keep_no_more_than_the_bound() {
     let mut net = Net::new(&config, Faults::default(), 1);
     let id = net.client.open(Dir::Uni).unwrap();
     net.server.set_round(Duration::from_millis(200));
-    let (mut written, mut now) = (0, now());
-    for _ in 0..5 {
-        while let Ok(bytes) = net.client.write(id, &[1; 100_000]) {
-            written += bytes as u64;
-        }
-        for frame in drain(&mut net.client) {
-            now += Duration::from_millis(1);
-            let is_first =
-                matches!(&frame, Frame::Symbol(symbol) if symbol.sbn + u64::from(symbol.esi) == 0);
-            if !is_first {
-                net.server.on_frame(now, frame).unwrap();
-            }
-        }
-        for frame in drain(&mut net.server) {
-            net.client.on_frame(now, frame).unwrap();
-        }
-    }
+    let written = leave_a_gap(&mut net, id, 5);
     assert_eq!((written, net.server.receive_window()), (bound, bound));
     assert_eq!(net.server.read(id, 1), Err(ReadError::Blocked));
 }
@@ -267,4 +252,83 @@ fn a_bulk_writer_is_as_far_ahead_of_the_paths_as_they_need_and_messages_pass_it(
     assert_eq!(net.client.write(message, &[2; 10_000]), Ok(10_000));
     drain(&mut net.client);
     assert!(net.client.write(bulk, &[1; 10_000]).is_ok());
+}
+
+/// However many messages there are, each on a stream of its own: they do not wait here for longer
+/// than what is in a hurry may.
+#[test]
+fn messages_pass_bulk_data_by_a_mebibyte_and_no_more() {
+    let config = TransportConfig {
+        max_streams_uni: 1000,
+        ..config(CodecKind::RaptorQ)
+    };
+    let mut net = Net::new(&config, Faults::default(), 1);
+    net.client.set_lead(500_000);
+    let bulk = net.client.open(Dir::Uni).unwrap();
+    while net.client.write(bulk, &[1; 10_000]).is_ok() {}
+    let mut taken = 0;
+    for _ in 0..900 {
+        let message = net.client.open(Dir::Uni).unwrap();
+        taken += net.client.write(message, &[2; 10_000]).unwrap_or(0);
+    }
+    assert!((900_000..=1_100_000).contains(&taken), "{taken} bytes");
+    drain(&mut net.client);
+    let message = net.client.open(Dir::Uni).unwrap();
+    assert_eq!(net.client.write(message, &[2; 10_000]), Ok(10_000));
+}
+
+/// What a peer says of windows to come allows nothing, and counts as far as the send buffer goes.
+#[test]
+fn a_peer_that_promises_the_largest_window_is_sent_what_its_limits_allow() {
+    let config = config(CodecKind::RaptorQ);
+    let mut client = Streams::new(Side::Client, &config);
+    client.set_peer_limits(&StreamLimits {
+        max_data: 30_000,
+        uni: 20_000,
+        max_window: varint::MAX,
+        ..limits(&config)
+    });
+    let taken = [(); 3].map(|()| {
+        let id = client.open(Dir::Uni).unwrap();
+        client.write(id, &[1; 100_000]).unwrap_or(0)
+    });
+    assert_eq!(taken, [20_000, 10_000, 0]);
+    assert_eq!(client.window_symbols(), 3 * config.send_buffer / 1100);
+}
+
+/// Its window is as large as it becomes when its reader is gone.
+#[test]
+fn a_stream_that_is_not_read_leaves_the_others_a_part_of_the_largest_window() {
+    let config = config(CodecKind::RaptorQ);
+    let mut net = Net::new(&config, Faults::default(), 1);
+    let unread = net.client.open(Dir::Uni).unwrap();
+    net.server.set_round(Duration::from_millis(200));
+    let written = leave_a_gap(&mut net, unread, 8);
+    assert_eq!(written, config.stream_window);
+    assert_eq!(net.server.receive_window(), config.connection_window);
+    let other = net.client.open(Dir::Uni).unwrap();
+    assert_eq!(net.client.write(other, &[1; 1 << 20]), Ok(1 << 20));
+}
+
+/// Writes what the windows allow, `rounds` times, of which all but the first symbol arrives.
+/// Returns how much that was.
+fn leave_a_gap(net: &mut Net, id: StreamId, rounds: usize) -> u64 {
+    let (mut written, mut now) = (0, now());
+    for _ in 0..rounds {
+        while let Ok(bytes) = net.client.write(id, &[1; 100_000]) {
+            written += bytes as u64;
+        }
+        for frame in drain(&mut net.client) {
+            now += Duration::from_millis(1);
+            let is_first =
+                matches!(&frame, Frame::Symbol(symbol) if symbol.sbn + u64::from(symbol.esi) == 0);
+            if !is_first {
+                net.server.on_frame(now, frame).unwrap();
+            }
+        }
+        for frame in drain(&mut net.server) {
+            net.client.on_frame(now, frame).unwrap();
+        }
+    }
+    written
 }

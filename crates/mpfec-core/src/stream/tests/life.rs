@@ -272,3 +272,25 @@ fn a_blocked_writer_hears_when_it_can_go_on() {
     assert_eq!(net.client.write(id, &[1; 30_000]), Ok(30_000));
     assert!(!net.client.writer_blocked());
 }
+
+#[test]
+fn a_whole_stream_that_both_ends_gave_up_gives_the_window_back() {
+    let config = TransportConfig {
+        stream_window: 20_000,
+        connection_window: 20_000,
+        ..config(CodecKind::RaptorQ)
+    };
+    let mut net = Net::new(&config, Faults::default(), 1);
+    for _ in 0..3 {
+        let id = net.client.open(Dir::Uni).unwrap();
+        assert_eq!(net.client.write(id, &[1; 20_000]), Ok(20_000));
+        net.client.finish(id).unwrap();
+        steps(&mut net, 6);
+        net.client.reset(id, 7);
+        steps(&mut net, 4);
+        net.server.stop(id, 0);
+        steps(&mut net, 4);
+    }
+    assert_empty(&net.client);
+    assert_empty(&net.server);
+}
