@@ -13,15 +13,24 @@ pub(super) struct Evidence {
     low: Count,
     /// The same from deep drains, which no queue is too short for.
     deep: Count,
+    /// The present deep drain alone.
+    lesson: Count,
     high: Count,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
-    /// Mean number of losses reported together.
-    burst: f64,
+    /// How much more the number of losses varies than that of independent ones: the ratio of the
+    /// variances, 1 for independent ones, about twice the length of bursts.
+    dispersion: f64,
+    /// Share of lost packets, over some hundred.
+    mean_loss: f64,
     baseline: f64,
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
     last_rtt: f64,
+    /// Whether the delay would show a queue before it is full.
+    is_doubtful: bool,
+    /// Delay at the last loss at high delay, seconds.
+    loss_delay: f64,
     verdicts: LossVerdicts,
     pending: u64,
 }
@@ -37,8 +46,8 @@ struct Count {
 pub(super) enum Lesson {
     /// Nothing about the baseline: our own queue may stand.
     None,
-    /// The queue was drained when they were sent.
-    Drained,
+    /// They were sent in start-up.
+    StartingUp,
     /// They were sent at no more than the rate that really arrives.
     DeeplyDrained,
 }
@@ -48,12 +57,16 @@ impl Evidence {
         Self {
             low: Count::default(),
             deep: Count::default(),
+            lesson: Count::default(),
             high: Count::default(),
             recent: Count::default(),
-            burst: 1.0,
+            dispersion: 1.0,
+            mean_loss: 0.0,
             baseline: 0.0,
             delay_max: 0.0,
             last_rtt: 0.0,
+            is_doubtful: false,
+            loss_delay: 0.0,
             verdicts: LossVerdicts::default(),
             pending: 0,
         }
@@ -66,8 +79,8 @@ impl Evidence {
         &mut self,
         (rtt, floor, packet_time): (f64, f64, f64),
         acked: f64,
-        lost: u64,
-        lesson: Lesson,
+        (lost, lost_drained): (u64, u64),
+        (lesson, of_lost): (Lesson, Lesson),
     ) {
         let own = (rtt - floor).max(0.0);
         let near = own.max(self.last_rtt - floor);
@@ -77,27 +90,93 @@ impl Evidence {
         let is_low = near < threshold;
         let losses = lost as f64;
         let packets = acked + losses;
-        if is_low && lesson != Lesson::None {
-            if lesson == Lesson::DeeplyDrained {
-                self.deep.add(packets, losses, 200.0);
-            }
-            self.low.add(packets, losses, 600.0);
-            self.learn();
+        // A queue of a few packets overflows before its delay shows: there only what was sent
+        // below the rate that arrives is beyond doubt.
+        let is_beyond_doubt = match lesson {
+            Lesson::None => false,
+            Lesson::StartingUp => is_low,
+            Lesson::DeeplyDrained => true,
+        };
+        let drained = lost_drained as f64;
+        match of_lost {
+            Lesson::DeeplyDrained => self.teach(drained, drained, true),
+            Lesson::None | Lesson::StartingUp => {}
+        }
+        if is_beyond_doubt {
+            let lost = if lesson == Lesson::StartingUp {
+                losses
+            } else {
+                0.0
+            };
+            self.teach(acked + lost, lost, lesson == Lesson::DeeplyDrained);
         } else if !is_low {
             self.high.add(packets, losses, f64::INFINITY);
         }
         if lesson == Lesson::None {
             self.recent.add(packets, losses, 400.0);
         }
+        self.measure_dispersion(packets, losses);
         if lost > 0 {
-            self.burst += 0.1 * (losses - self.burst);
             if is_low {
                 self.verdicts.wireless += lost;
             } else {
+                self.loss_delay = near;
                 self.verdicts.unknown += lost;
                 self.pending += lost;
             }
         }
+    }
+
+    /// What packets that no queue of ours has lost say about the link.
+    fn teach(&mut self, packets: f64, lost: f64, is_deep: bool) {
+        if packets <= 0.0 {
+            return;
+        }
+        if is_deep {
+            self.deep.add(packets, lost, DEEP_MEMORY);
+            self.lesson.add(packets, lost, f64::INFINITY);
+        }
+        self.low.add(packets, lost, 600.0);
+        self.learn();
+    }
+
+    fn measure_dispersion(&mut self, packets: f64, losses: f64) {
+        if packets <= 0.0 {
+            return;
+        }
+        let share = self.mean_loss.clamp(0.002, 0.998);
+        let variance = packets * share * (1.0 - share);
+        let ratio = (losses - packets * share).powi(2) / variance;
+        self.dispersion += 0.02 * (ratio.min(100.0) - self.dispersion);
+        let weight = (packets / 300.0).min(0.5);
+        self.mean_loss += weight * (losses / packets - self.mean_loss);
+    }
+
+    /// A drain that lost far less than the earlier ones shows that those were not drained: others
+    /// kept the queue full. One that lost far more shows that the link has changed.
+    fn compare_lesson(&mut self) {
+        let lesson = std::mem::take(&mut self.lesson);
+        if lesson.packets < 4.0 {
+            return;
+        }
+        let p0 = self.baseline;
+        let deviation = (self.spread() * p0 * (1.0 - p0) / lesson.packets).sqrt();
+        let expected = p0.max(LITTLE_LOSS);
+        let spread = (self.spread() * expected * (1.0 - expected) / lesson.packets).sqrt();
+        let is_more = lesson.packets >= 10.0 && lesson.share() > expected + 3.0 * spread;
+        if lesson.share() < p0 - 2.0 * deviation || is_more {
+            for count in [&mut self.low, &mut self.deep] {
+                count.packets *= CONTRADICTED;
+                count.lost *= CONTRADICTED;
+            }
+            self.low.add(lesson.packets, lesson.lost, f64::INFINITY);
+            self.deep.add(lesson.packets, lesson.lost, f64::INFINITY);
+            self.learn();
+        }
+    }
+
+    fn spread(&self) -> f64 {
+        self.dispersion.max(1.0)
     }
 
     fn learn(&mut self) {
@@ -109,6 +188,11 @@ impl Evidence {
         }
     }
 
+    /// Whether deep drains have shown enough packets to rely on.
+    pub(super) fn knows_clean_loss_well(&self) -> bool {
+        self.deep.packets > 0.4 * DEEP_MEMORY
+    }
+
     /// Whether deep drains have shown enough packets to bound the baseline.
     pub(super) fn knows_clean_loss(&self) -> bool {
         self.deep.packets > 24.0
@@ -117,7 +201,7 @@ impl Evidence {
     /// What deep drains lose, a little towards the middle, and the variance of one packet.
     fn clean(&self) -> (f64, f64) {
         let clean = (self.deep.lost + 1.0) / (self.deep.packets + 2.0);
-        (clean, 2.0 * self.burst * clean * (1.0 - clean))
+        (clean, self.spread() * clean * (1.0 - clean))
     }
 
     /// The link's own share of loss, 0..1.
@@ -125,12 +209,28 @@ impl Evidence {
         self.baseline
     }
 
+    /// Whether no delay has been seen that only a queue of some packets makes, at `packet_time`
+    /// seconds each.
+    pub(super) fn is_shallow(&self, packet_time: f64) -> bool {
+        self.delay_max <= SHALLOW * packet_time
+    }
+
+    /// Whether the baseline is more than a guess.
+    pub(super) fn knows_baseline(&self) -> bool {
+        self.low.packets > 20.0
+    }
+
     pub(super) fn delay_max(&self) -> f64 {
         self.delay_max
     }
 
+    /// The delay above the floor at the last loss at high delay, seconds.
+    pub(super) fn loss_delay(&self) -> f64 {
+        self.loss_delay
+    }
+
     /// Whether more was lost at high delay than the baseline explains:
-    /// `l > e + k sqrt(2 burst e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)` with
+    /// `l > e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)` with
     /// `e = p0 n`. The last term is the ignorance of a path without a baseline, which also needs
     /// more than a loss or two.
     fn shows_congestion(&self) -> bool {
@@ -138,9 +238,12 @@ impl Evidence {
         if lost <= 0.0 {
             return false;
         }
+        if !self.knows_baseline() {
+            return lost > 4.0 + GUESSED_LOSS * packets;
+        }
         let expected = self.baseline * packets;
         let spread =
-            (expected * 2.0 * self.burst * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
+            (expected * self.spread() * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
         let sigmas = if self.baseline > 0.005 { 4.0 } else { 3.0 };
         let slack = if self.baseline > 0.003 {
             0.01 * packets
@@ -159,25 +262,30 @@ impl Evidence {
 
     /// Share of the packets that congestion takes; 0 if none shows.
     pub(super) fn congestion(&self) -> f64 {
-        let at_high_delay = if self.shows_congestion() {
-            self.high.share() - self.baseline
+        self.at_high_delay().max(self.overload()).clamp(0.0, 1.0)
+    }
+
+    /// The same, of losses at high delay only: 0 if they do not show it.
+    pub(super) fn at_high_delay(&self) -> f64 {
+        if self.shows_congestion() {
+            (self.high.share() - self.baseline).max(0.0)
         } else {
             0.0
-        };
-        at_high_delay.max(self.overload()).clamp(0.0, 1.0)
+        }
     }
 
     /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
-    /// a few packets overflows before its delay shows. It must exceed 2 % and three standard
+    /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
     /// deviations of the difference.
-    fn overload(&self) -> f64 {
+    pub(super) fn overload(&self) -> f64 {
         if !self.knows_clean_loss() || self.recent.packets < 60.0 {
             return 0.0;
         }
         let (clean, variance) = self.clean();
         let excess = self.recent.share() - clean;
         let variance = variance * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
-        if excess > 0.02 + 3.0 * variance.sqrt() {
+        let sigmas = if self.is_doubtful { 3.5 } else { 2.0 };
+        if excess > 0.02 + sigmas * variance.sqrt() {
             excess
         } else {
             0.0
@@ -197,13 +305,43 @@ impl Evidence {
         self.forget_high();
     }
 
+    /// Start-up is over. Its lessons end, and true is returned, if it lost more than a little:
+    /// it may have overrun a short queue.
+    /// A path that is too short for drains to teach anything counts as one without loss.
+    pub(super) fn forget_start(&mut self, can_learn: bool) -> bool {
+        if !can_learn {
+            self.low = Count {
+                packets: 300.0,
+                lost: 0.0,
+            };
+            self.baseline = 0.0;
+            self.forget_recent();
+            return false;
+        }
+
+        let (lost, packets) = (
+            self.low.lost + self.high.lost,
+            self.low.packets + self.high.packets,
+        );
+        let is_doubtful = lost > LITTLE_LOSS * packets.max(1.0);
+        if is_doubtful {
+            self.low = Count::default();
+            self.deep = Count::default();
+            self.baseline = 0.0;
+        }
+        self.forget_recent();
+        is_doubtful
+    }
+
     pub(super) fn forget_high(&mut self) {
         self.pending = 0;
         self.high = Count::default();
     }
 
     /// A round has passed: what was seen at high delay fades.
-    pub(super) fn on_round(&mut self) {
+    pub(super) fn on_round(&mut self, packet_time: f64) {
+        self.is_doubtful = !self.is_shallow(packet_time);
+        self.compare_lesson();
         self.delay_max *= 0.99;
         self.high.packets *= 0.5;
         self.high.lost *= 0.5;
@@ -247,3 +385,14 @@ impl Count {
         }
     }
 }
+
+/// A queue of so many packets shows in the delay before it overflows.
+const SHALLOW: f64 = 16.0;
+/// Loss that a path nothing is known of may have by itself.
+const GUESSED_LOSS: f64 = 0.3;
+/// Loss in start-up that a mistake about it would not matter much.
+const LITTLE_LOSS: f64 = 0.03;
+/// What remains of earlier lessons that a new one contradicts.
+const CONTRADICTED: f64 = 0.3;
+/// Packets of deep drains that count.
+const DEEP_MEMORY: f64 = 400.0;

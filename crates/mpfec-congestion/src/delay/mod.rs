@@ -13,11 +13,18 @@
 //!   former scaled by the path's part of the connection's rate;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
 //!   packets really acknowledged per second;
-//! - pacing: `min(1.15 cwnd / (floor + dq), 1.5 delivered / (1 - p0) + 4 / (floor + dq))`,
-//!   so that what leaves per second never exceeds what arrived and what refills the losses by
-//!   more than half and a few packets; in start-up `2 cwnd / (floor + dq)`, and
-//!   `4 cwnd / (floor + dq)` on paths too short for timers, where the window alone limits.
+//! - pacing: `min(1.02 W / srtt, 1.5 delivered / (1 - p0) + 4 / srtt)`, `W / srtt` in a short
+//!   queue, so that what leaves per second never exceeds what arrived and what refills the
+//!   losses by more than half and a few packets; the window leaves room for acknowledgements
+//!   that come eight to a round trip, for bursts would overflow a short queue. In start-up
+//!   `2 W / srtt`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
+//!   too short for timers, where the window alone limits;
+//! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
+//!   which no queue is too short for;
+//! - a queue that stays when our part of it is taken away, or overflows far above our part, is
+//!   somebody else's: then the window grows and is cut as theirs (see `compete`).
 
+mod compete;
 mod evidence;
 mod floor;
 mod round;
@@ -26,11 +33,12 @@ mod steady;
 
 use std::time::{Duration, Instant};
 
+use self::compete::{Compete, Test};
 use self::evidence::{Evidence, Lesson};
 use self::floor::Floor;
 use self::round::Round;
 use self::startup::Startup;
-use self::steady::{Drain, MAX_REFILL, MIN_TARGET, Steady};
+use self::steady::{Drain, MAX_REFILL, MIN_TARGET, SHORT_QUEUE, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -41,17 +49,30 @@ pub(crate) struct Delay {
     mode: Mode,
     window: f64,
     floor: Floor,
+    last_rtt: Option<Duration>,
+    /// The RTT before acknowledgements began to come back another way, until the next one.
+    rerouted: Option<Duration>,
     round: Round,
     evidence: Evidence,
     /// Losses reported since the last acknowledgement.
     lost: u64,
+    /// Those of them that left while packets were held back.
+    lost_drained: u64,
+    /// Packets are held back.
+    is_held: bool,
+    /// When packets were held back last.
+    drained: Option<Drained>,
     /// A CE mark has not been answered yet.
     marked: bool,
+    /// The application had nothing to send at times in the last round.
+    app_limited: bool,
     srtt: f64,
     /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
     /// Packets per second that arrive at the bottleneck, delivered or lost at random.
     rate: f64,
+    /// Most of it that was borne out by deliveries, fading by a thousandth per round.
+    rate_max: f64,
     /// Packets per second delivered: maximum fading by 3 % per round, mean, newest sample.
     delivered_max: f64,
     delivered_mean: f64,
@@ -66,10 +87,26 @@ pub(crate) struct Delay {
     answered_at: Option<Instant>,
 }
 
+/// When packets were held back: those sent meanwhile say what the link loses by itself, whenever
+/// their loss is noticed.
+#[derive(Debug, Clone, Copy)]
+struct Drained {
+    from: Instant,
+    until: Option<Instant>,
+    is_deep: bool,
+}
+
+impl Drained {
+    fn holds(&self, sent_at: Instant) -> bool {
+        sent_at >= self.from && self.until.is_none_or(|until| sent_at <= until)
+    }
+}
+
 #[derive(Debug)]
 enum Mode {
     Startup(Startup),
     Steady(Steady),
+    Compete(Compete),
 }
 
 impl Delay {
@@ -81,13 +118,20 @@ impl Delay {
             mode: Mode::Startup(Startup::new(window)),
             window,
             floor: Floor::default(),
+            last_rtt: None,
+            rerouted: None,
             round: Round::new(),
             evidence: Evidence::new(),
             lost: 0,
+            lost_drained: 0,
+            is_held: false,
+            drained: None,
             marked: false,
+            app_limited: false,
             srtt: 0.0,
             queue_delay: 0.0,
             rate: 0.0,
+            rate_max: 0.0,
             delivered_max: 0.0,
             delivered_mean: 0.0,
             delivered_now: 0.0,
@@ -112,14 +156,66 @@ impl Delay {
         let drained = match &self.mode {
             Mode::Steady(steady) => steady.drain.window(),
             Mode::Startup(_) => None,
+            Mode::Compete(compete) => compete.window(),
         };
         drained
             .map_or(self.window, |limit| limit.min(self.window))
             .max(self.least_window())
     }
 
+    /// Pacing holds the steady state at its rate; the window leaves room for acknowledgements
+    /// that come eight to a round trip, so that they do not turn the flow into bursts.
     fn window_bytes(&self) -> u64 {
-        (self.effective_window() * self.mss) as u64
+        let rtt = self.floor_seconds() + self.queue_delay;
+        let window = match &self.mode {
+            // There the window alone limits.
+            _ if rtt < QUEUE_NOISE => self.effective_window(),
+            // In a short queue pacing alone holds back: what the window had held back would
+            // leave as a burst.
+            Mode::Steady(_) if self.has_short_queue() => {
+                let window = self.window.max(self.least_window());
+                window + (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0)
+            }
+            Mode::Steady(steady) if steady.drain.window().is_none() => {
+                self.effective_window() + (self.window / ACKS_PER_ROUND).max(1.0)
+            }
+            _ => self.effective_window(),
+        };
+        (window * self.mss) as u64
+    }
+
+    /// Whether losses have shown that the queue holds a few packets only.
+    fn has_short_queue(&self) -> bool {
+        self.target_cap < SHORT_QUEUE
+    }
+
+    /// Whether packets are held back to see the path without our queue.
+    fn holds_back(&self) -> bool {
+        match &self.mode {
+            Mode::Startup(_) => false,
+            Mode::Steady(steady) => steady.drain.window().is_some(),
+            Mode::Compete(compete) => compete.window().is_some(),
+        }
+    }
+
+    fn is_drained_deeply(&self) -> bool {
+        self.drained.is_some_and(|drained| drained.is_deep)
+    }
+
+    fn drains_deeply(&self) -> bool {
+        match &self.mode {
+            Mode::Startup(_) => false,
+            // What hosts stall for is not held back, and may overflow a queue all the same.
+            Mode::Steady(steady) => match steady.drain {
+                Drain::First { window, deep } => {
+                    let least = self.least_window();
+                    let can_drain = least <= MIN_WINDOW || window >= least;
+                    deep && can_drain && self.floor_seconds() >= QUEUE_NOISE
+                }
+                _ => false,
+            },
+            Mode::Compete(_) => self.floor_seconds() >= QUEUE_NOISE,
+        }
     }
 
     /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
@@ -142,19 +238,21 @@ impl Delay {
     /// What the packets acknowledged now may teach about the link's own loss.
     fn lesson(&self) -> Lesson {
         match &self.mode {
-            Mode::Startup(_) => Lesson::Drained,
-            // So few packets fill no queue.
-            Mode::Steady(_) if self.window <= 2.0 * MIN_WINDOW => Lesson::DeeplyDrained,
+            Mode::Startup(_) => Lesson::StartingUp,
             Mode::Steady(steady) => match steady.drain {
-                Drain::Answered { deep: true } => Lesson::DeeplyDrained,
-                Drain::Answered { deep: false } | Drain::Second { .. } => Lesson::Drained,
-                Drain::First { .. } | Drain::No => Lesson::None,
+                Drain::Answered { deep: true } if self.is_drained_deeply() => Lesson::DeeplyDrained,
+                _ => Lesson::None,
             },
+            Mode::Compete(compete) if compete.is_drained() && self.is_drained_deeply() => {
+                Lesson::DeeplyDrained
+            }
+            Mode::Compete(_) => Lesson::None,
         }
     }
 
     fn on_round(&mut self, round: &Round, length: f64) {
-        let limited = !round.app_limited || round.in_flight_max > 0.75 * self.effective_window();
+        let limited = !round.app_limited || round.in_flight_max > 0.95 * self.effective_window();
+        self.app_limited = round.app_limited;
         let floor = self.floor_seconds();
         let length = length.max(0.7 * floor);
         let p0 = self.evidence.baseline();
@@ -165,6 +263,8 @@ impl Delay {
         if limited || rate > self.rate {
             self.rate = approach(self.rate, rate);
             self.delivered_mean = approach(self.delivered_mean, delivered);
+            let carried = self.delivered_mean / (1.0 - p0.min(MAX_REFILL));
+            self.rate_max = (0.999 * self.rate_max).max(carried);
         }
         let fading = if limited { 0.97 } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
@@ -172,8 +272,9 @@ impl Delay {
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
             Mode::Steady(_) => self.steady_on_round(round, limited),
+            Mode::Compete(_) => self.compete_on_round(round, limited),
         }
-        self.evidence.on_round();
+        self.evidence.on_round(1.0 / self.rate.max(1.0));
         self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
     }
 
@@ -189,8 +290,12 @@ impl Delay {
             self.window = self.window.min(self.initial_window);
             self.floor.restart(None);
             self.mode = Mode::Startup(Startup::new(self.window));
-        } else if let Mode::Steady(steady) = &mut self.mode {
-            steady.drain = Drain::No;
+        } else {
+            match &mut self.mode {
+                Mode::Startup(_) => {}
+                Mode::Steady(steady) => steady.drain = Drain::No,
+                Mode::Compete(compete) => compete.test = Test::No,
+            }
         }
     }
 
@@ -215,28 +320,63 @@ impl CongestionController for Delay {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.on_answer(ack.now);
         let (latest, smoothed) = (ack.rtt.adjusted(), ack.rtt.smoothed());
-        self.floor.on_sample(ack.now, latest, smoothed);
+        if let Some(before) = self.rerouted.take()
+            && self.floor.reroute(before, latest)
+        {
+            self.queue_delay = 0.0;
+            self.evidence.forget_delays();
+            self.round = Round::new();
+        }
+        self.last_rtt = Some(latest);
+        let is_filled = matches!(self.mode, Mode::Compete(_));
+        self.floor.on_sample(ack.now, latest, smoothed, is_filled);
         self.srtt = smoothed.as_secs_f64();
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
         let (rtt, floor) = (latest.as_secs_f64(), self.floor_seconds());
         let lost = std::mem::take(&mut self.lost);
+        let lost_drained = std::mem::take(&mut self.lost_drained);
         let packet_time = 1.0 / self.rate.max(1.0);
         let lesson = self.lesson();
+        let of_lost = match self.drained {
+            Some(drained) if drained.is_deep => Lesson::DeeplyDrained,
+            _ => Lesson::None,
+        };
         self.evidence.on_ack(
             (rtt, floor, packet_time),
             f64::from(ack.packets),
-            lost,
-            lesson,
+            (lost, lost_drained),
+            (lesson, of_lost),
         );
         self.round.on_ack(ack, latest, lost);
-        if let Mode::Startup(_) = self.mode {
-            self.startup_on_ack(ack, rtt, lost);
+        match self.mode {
+            Mode::Startup(_) => {
+                self.startup_on_ack(ack, rtt, lost);
+                if !matches!(self.mode, Mode::Startup(_)) {
+                    // What is in flight was sent in start-up.
+                    self.round = Round::starting(ack.now);
+                }
+            }
+            Mode::Compete(_) => self.compete_on_ack(ack, lost),
+            Mode::Steady(_) => {}
         }
         if let Some((round, length)) = self.round.finish(ack) {
             self.set_part(&ack.group);
             self.on_round(&round, length);
+        }
+        let holds = self.holds_back();
+        if holds != self.is_held {
+            self.is_held = holds;
+            if holds {
+                self.drained = Some(Drained {
+                    from: ack.now,
+                    until: None,
+                    is_deep: self.drains_deeply(),
+                });
+            } else if let Some(drained) = &mut self.drained {
+                drained.until = Some(ack.now);
+            }
         }
     }
 
@@ -249,6 +389,12 @@ impl CongestionController for Delay {
             self.evidence.on_unexplained(packets);
         } else {
             self.lost += packets;
+            if self
+                .drained
+                .is_some_and(|drained| drained.holds(event.sent_at))
+            {
+                self.lost_drained += packets;
+            }
         }
     }
 
@@ -262,10 +408,7 @@ impl CongestionController for Delay {
     }
 
     fn on_ack_route_change(&mut self) {
-        self.floor.restart(None);
-        self.queue_delay = 0.0;
-        self.evidence.forget_delays();
-        self.round = Round::new();
+        self.rerouted = self.last_rtt;
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
@@ -282,6 +425,7 @@ impl CongestionController for Delay {
         self.mss = mss;
         for packets in [
             &mut self.rate,
+            &mut self.rate_max,
             &mut self.delivered_max,
             &mut self.delivered_mean,
             &mut self.delivered_now,
@@ -300,16 +444,26 @@ impl CongestionController for Delay {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let rtt = self.floor.get()? + self.queue_delay;
+        let rtt = (self.floor.get()? + self.queue_delay).max(self.srtt);
         let window = self.effective_window();
         let rate = match self.mode {
             Mode::Startup(_) => 2.0 * window / rtt,
+            Mode::Compete(_) => 1.2 * window / rtt,
             // Timers are no finer than such a round trip: the window alone does better.
             Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
             Mode::Steady(_) => {
                 let delivered = self.delivered_max.max(self.delivered_now);
                 let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
-                (1.15 * window / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
+                let paced = if self.app_limited {
+                    // No queue stands that the target's packets would fill.
+                    let carried = STEADY_PACE * self.rate_max.max(self.rate) * rtt;
+                    (window - self.target()).min(carried).max(0.5 * window)
+                } else if self.has_short_queue() {
+                    window
+                } else {
+                    STEADY_PACE * window
+                };
+                (paced / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
             }
         };
         Some((rate * self.mss).max(1.0) as u64)
@@ -320,6 +474,7 @@ impl CongestionController for Delay {
             Mode::Startup(_) => "startup",
             Mode::Steady(steady) if steady.drain.window().is_some() => "drain",
             Mode::Steady(_) => "steady",
+            Mode::Compete(_) => "compete",
         }
     }
 
@@ -337,6 +492,10 @@ fn approach(mean: f64, value: f64) -> f64 {
     }
 }
 
+/// Hardly above the rate that the window stands for: bursts would overflow short queues.
+const STEADY_PACE: f64 = 1.02;
+/// The receiver acknowledges what arrives in an eighth of a round trip at once.
+const ACKS_PER_ROUND: f64 = 8.0;
 const MIN_WINDOW: f64 = 4.0;
 /// More packets than any path holds.
 const MAX_WINDOW: f64 = 4e5;

@@ -14,6 +14,8 @@ pub(super) struct Round {
     pub(super) lost: f64,
     /// Smallest RTT, seconds; infinite before the first sample.
     pub(super) rtt_min: f64,
+    /// Largest RTT, seconds.
+    pub(super) rtt_max: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -27,9 +29,23 @@ impl Round {
             acked: 0.0,
             lost: 0.0,
             rtt_min: f64::INFINITY,
+            rtt_max: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
+    }
+
+    /// A round that begins now.
+    pub(super) fn starting(now: Instant) -> Self {
+        Self {
+            start: Some(now),
+            ..Self::new()
+        }
+    }
+
+    /// Share of packets lost.
+    pub(super) fn loss(&self) -> f64 {
+        self.lost / (self.acked + self.lost).max(1.0)
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rtt: Duration, lost: u64) {
@@ -37,6 +53,7 @@ impl Round {
         self.acked += f64::from(ack.packets);
         self.lost += lost as f64;
         self.rtt_min = self.rtt_min.min(rtt.as_secs_f64());
+        self.rtt_max = self.rtt_max.max(rtt.as_secs_f64());
         self.app_limited |= ack.app_limited;
     }
 
@@ -47,10 +64,7 @@ impl Round {
         if ack.sent_at < start || length < SHORTEST {
             return None;
         }
-        let next = Self {
-            start: Some(ack.now),
-            ..Self::new()
-        };
+        let next = Self::starting(ack.now);
         Some((std::mem::replace(self, next), length.as_secs_f64()))
     }
 }

@@ -1,8 +1,8 @@
 //! Start-up: doubles the window every round until a queue or a plateau shows.
 
 use super::round::Round;
-use super::steady::Steady;
-use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
+use super::steady::{DEEP, Drain, Steady};
+use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode, QUEUE_NOISE};
 use crate::Ack;
 
 /// What start-up has seen so far.
@@ -88,7 +88,8 @@ impl Delay {
             let is_flat = round.acked < 1.3 * startup.acked_before;
             startup.flat = if is_flat { startup.flat + 1 } else { 0 };
             let enough = if round.acked > 60.0 { 1 } else { 3 };
-            if startup.flat >= enough {
+            let is_lost = self.window > 8.0 * (round.acked + 4.0);
+            if startup.flat >= enough || is_lost {
                 return self.leave_startup(round.rtt_min);
             }
         }
@@ -103,13 +104,22 @@ impl Delay {
         let Mode::Startup(startup) = &self.mode else {
             return;
         };
-        let middle = (startup.window_before * self.window).sqrt();
+        let window_before = startup.window_before;
+        let middle = (window_before * self.window).sqrt();
+        let is_shallow = self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let delivered = self.delivered_now.max(self.delivered_max);
         let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));
         let needed = needed.max(middle);
         let drained = self.window * floor / rtt.max(floor);
         self.window = drained.min(needed).max(MIN_WINDOW);
-        self.mode = Mode::Steady(Steady::new(self.window));
-        self.evidence.forget_high();
+        let mut steady = Steady::new(self.window);
+        // Start-up may have overrun a short queue: what it lost says nothing about the link.
+        if self.evidence.forget_start(floor >= QUEUE_NOISE) {
+            // Where a queue shows before it is full, what made none a round ago is clean too.
+            let clean = if is_shallow { 0.0 } else { window_before };
+            let window = (DEEP * (delivered * floor).max(clean)).max(3.0);
+            steady.drain = Drain::First { window, deep: true };
+        }
+        self.mode = Mode::Steady(steady);
     }
 }

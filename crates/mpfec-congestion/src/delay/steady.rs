@@ -1,8 +1,7 @@
 //! The steady state: a few packets in the queue, which is drained now and then.
 
 use super::round::Round;
-use super::startup::Startup;
-use super::{Delay, MIN_WINDOW, Mode};
+use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 
 /// What the steady state remembers from round to round.
 #[derive(Debug, Clone)]
@@ -16,6 +15,14 @@ pub(super) struct Steady {
     drains: u32,
     pub(super) drain: Drain,
     mean_delay: f64,
+    /// Queue delay before the last drain.
+    delay_before: f64,
+    /// After a loss in a short queue: the window before it, up to which growth is slow.
+    cautious_until: f64,
+    /// Rounds since a loss was last answered.
+    quiet_rounds: u32,
+    /// Drains that left a standing queue, each that did not taking one back.
+    stands: u32,
     /// Rounds in a row with nearly no queue.
     low_rounds: u32,
     /// No queue has shown since start-up: it may have ended too early.
@@ -24,11 +31,13 @@ pub(super) struct Steady {
     fall: Option<Fall>,
 }
 
-/// A window that falls because of the queue.
+/// A window that falls because of the queue; its start counts as 0 once the delay has varied.
 #[derive(Debug, Clone, Copy)]
 struct Fall {
     window: f64,
-    delay: f64,
+    /// Least and most of the queue delay since.
+    least: f64,
+    most: f64,
     rounds: u32,
 }
 
@@ -69,6 +78,10 @@ impl Steady {
             drains: 0,
             drain: Drain::No,
             mean_delay: 0.0,
+            delay_before: 0.0,
+            cautious_until: 0.0,
+            quiet_rounds: QUIET,
+            stands: 0,
             low_rounds: 0,
             fresh: true,
             acceleration: 1.0,
@@ -82,14 +95,33 @@ impl Delay {
         let target = self.target();
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
-        let excess = self.evidence.congestion();
+        // What the application limits fills no queue, and overflows none before its delay shows.
+        let excess = if round.app_limited && self.queue_delay < QUEUE_NOISE {
+            0.0
+        } else if round.app_limited {
+            self.evidence.at_high_delay()
+        } else {
+            self.evidence.congestion()
+        };
         let drained = DEEP * self.delivered_mean * floor;
+        let loss_delay = self.evidence.loss_delay();
+        let p0 = self.evidence.baseline();
+        let is_deep = floor >= QUEUE_NOISE
+            && loss_delay >= (0.1 * floor).max(QUEUE_NOISE)
+            && loss_delay * self.rate_max >= SHORT_QUEUE
+            && (loss_delay * self.rate >= 2.0 * target || self.target_cap <= 4.0)
+            && p0 < 0.5 * TCP_SURVIVES
+            && self.evidence.knows_baseline()
+            && self.evidence.overload() == 0.0;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
         if steady.hold > 0 {
             steady.hold -= 1;
             self.evidence.forget_recent();
+        } else if excess > 0.0 && is_deep && steady.drains > 0 {
+            self.evidence.answer();
+            return self.compete_after_cut();
         } else if self.marked || excess > 0.0 {
             // What the answer leaves in flight shows what the link loses without a queue, so a
             // verdict that was wrong is not given twice.
@@ -102,14 +134,40 @@ impl Delay {
             steady.low_rounds = 0;
             steady.fresh = false;
             steady.acceleration = 1.0;
-            self.window *= shrink * (1.0 - excess.min(0.5));
+            let most = if self.evidence.knows_baseline() {
+                0.5
+            } else {
+                0.2
+            };
+            // Of all packets, those at low delay included.
+            let of_all = (round.loss() - p0).max(self.evidence.overload());
+            let cut = if floor < QUEUE_NOISE {
+                excess
+            } else {
+                excess.min(of_all)
+            };
+            let kept = shrink * (1.0 - cut.clamp(0.0, most));
+            // Where nothing is lost at random, TCP flows may share the queue, however short:
+            // we cut and grow as they do until the window is back.
+            let recurs = std::mem::take(&mut steady.quiet_rounds) < QUIET;
+            if recurs && p0 < LOSS_FREE && self.evidence.knows_baseline() {
+                steady.cautious_until = self.window;
+                self.window *= kept.min(TCP_KEEPS);
+            } else {
+                self.window *= kept;
+            }
             steady.prior_window = self.window;
             self.target_cap = (target / 2.0).max(MIN_TARGET);
             self.marked = false;
             self.evidence.answer();
             return;
         }
-        self.target_cap *= 1.003;
+        steady.quiet_rounds = steady.quiet_rounds.saturating_add(1);
+        self.target_cap *= if self.target_cap < SHORT_QUEUE {
+            1.001
+        } else {
+            1.003
+        };
         match steady.drain {
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
@@ -122,9 +180,16 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
+                if self.is_contended() {
+                    return self.compete(self.share_of_peak());
+                }
             }
         }
-        // Little's law: what is delivered, what refills the losses, and 30 % to grow.
+        self.bound_window();
+    }
+
+    /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
+    pub(super) fn bound_window(&mut self) {
         let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
         self.window = self.window.min(1.3 * arrives * self.srtt + 6.0);
     }
@@ -134,6 +199,8 @@ impl Delay {
         let floor = self.floor_seconds();
         let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
         let delay = self.queue_delay;
+        let is_short = self.has_short_queue();
+        let gain = if is_short { 0.25 } else { 0.5 };
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -141,20 +208,37 @@ impl Delay {
         steady.prior_window = self.window;
         steady.cycle += 1;
         // Far below the target for some rounds: there is more capacity than before.
-        if delay * self.rate < 0.25 * target.min(8.0) {
+        if delay * self.rate < (0.25 * target.min(8.0)).max(ONE_PACKET) {
             steady.low_rounds += 1;
         } else {
             steady.low_rounds = 0;
             steady.fresh = false;
             steady.acceleration = 1.0;
         }
-        if steady.low_rounds > if steady.fresh { 0 } else { 4 } {
-            let gain = if steady.fresh { 1.25 } else { 1.1 };
-            steady.acceleration = (steady.acceleration * gain).min(1.5);
-            self.window *= steady.acceleration;
+        let is_loss_free = self.evidence.baseline() < LOSS_FREE;
+        let is_cautious = is_loss_free && self.window < steady.cautious_until;
+        if !is_cautious && steady.low_rounds > if steady.fresh { 0 } else { 4 } {
+            let peak = self.rate_max * floor;
+            if steady.fresh || self.window >= peak {
+                // In a short queue every other round: what the step before has brought shows a
+                // round later.
+                if steady.fresh || !is_short || steady.low_rounds.is_multiple_of(2) {
+                    let gain = if steady.fresh { 1.25 } else { 1.1 };
+                    steady.acceleration = (steady.acceleration * gain).min(1.5);
+                    self.window *= steady.acceleration;
+                }
+            } else {
+                // The path carried more than this before.
+                self.window = (1.25 * self.window).min(peak);
+            }
         }
         if !steady.fresh {
-            let step = 0.5 * (wanted - self.window);
+            let mut step = gain * (wanted - self.window);
+            if is_cautious {
+                let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window);
+                let slow = TCP_GROWS * self.part * self.part + gap * self.part;
+                step = if step > 0.0 { slow } else { step };
+            }
             self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
         }
         self.window = self
@@ -164,7 +248,36 @@ impl Delay {
         if self.is_longer_path(target) {
             return self.restart(round.rtt_min);
         }
-        self.start_drain(shrink);
+        // An application that leaves the path idle now and then drains it by itself.
+        if !round.app_limited {
+            self.start_drain(shrink);
+        }
+    }
+
+    /// Whether a queue stands that our drains do not take away: a long one for many rounds, or
+    /// one that three drains in a row left half of.
+    fn is_contended(&mut self) -> bool {
+        let floor = self.floor_seconds();
+        let ours = 1.5 * (self.rate_max * floor).sqrt().max(2.0) / self.rate_max;
+        let delay = self.queue_delay;
+        let Mode::Steady(steady) = &mut self.mode else {
+            return false;
+        };
+        let stands = floor >= QUEUE_NOISE
+            && steady.delay_before > ours
+            && delay > STANDS * steady.delay_before;
+        steady.stands = if stands {
+            steady.stands + 1
+        } else {
+            steady.stands.saturating_sub(1)
+        };
+        steady.stands >= STANDING_DRAINS
+    }
+
+    /// Half of what this path's part of the link carried at best: where a window returns to
+    /// quickly that had given way for too long.
+    fn share_of_peak(&self) -> f64 {
+        self.window.max(0.5 * self.part * self.rate_max * self.srtt)
     }
 
     /// Every eighth round, or when the queue halves although we did nothing: somebody else is
@@ -173,6 +286,7 @@ impl Delay {
         let floor = self.floor_seconds();
         let p0 = self.evidence.baseline();
         let delay = self.queue_delay;
+        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -184,12 +298,20 @@ impl Delay {
             return;
         }
         steady.cycle = 0;
+        steady.delay_before = delay;
         steady.drains += 1;
         // A deep drain costs what it holds back of a round; one of ten rounds is a drain. So
         // often, it costs half a percent of the rate.
-        let often = (20.0 * (1.0 - DEEP * (1.0 - p0))).ceil().max(1.0) as u32;
-        let is_due = !self.evidence.knows_clean_loss() || steady.drains.is_multiple_of(often);
-        let deep = p0 > 0.01 && is_due;
+        let (rounds, least) = if is_short { (8.0, 2.0) } else { (20.0, 3.0) };
+        let often: f64 = rounds * (1.0 - DEEP * (1.0 - p0));
+        let often = often.ceil().max(least) as u32;
+        let knows = if is_short {
+            self.evidence.knows_clean_loss_well()
+        } else {
+            self.evidence.knows_clean_loss()
+        };
+        let is_due = !knows || steady.drains.is_multiple_of(often);
+        let deep = (p0 > 0.01 || !self.evidence.knows_baseline()) && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
             window = window.min(DEEP * self.delivered_mean * floor);
@@ -200,41 +322,68 @@ impl Delay {
         };
     }
 
-    /// Whether the window has fallen by two fifths and the delay has not: it is not our queue
-    /// that makes the path longer.
+    /// Whether the delay has risen at once, and stays as it is although the window has fallen by
+    /// two fifths: it is no queue that makes the path longer.
     fn is_longer_path(&mut self, target: f64) -> bool {
-        let (window, delay) = (self.window, self.queue_delay);
+        let (window, delay, rate) = (self.window, self.queue_delay, self.rate_max);
+        let least = (2.0 * target).max(2.0 * SHORT_QUEUE);
+        let is_high = delay * rate >= least && delay > 0.25 * self.floor_seconds();
         let Mode::Steady(steady) = &mut self.mode else {
             return false;
         };
-        if delay * self.rate < 2.0 * target {
+        if !is_high {
             steady.fall = None;
             return false;
         }
         let start = Fall {
             window: steady.prior_window,
-            delay,
+            least: delay,
+            most: delay,
             rounds: 0,
         };
         let fall = steady.fall.get_or_insert(start);
-        if delay < 0.8 * fall.delay {
-            steady.fall = None;
-            return false;
+        if delay > 1.5 * fall.most {
+            *fall = start;
         }
         fall.rounds += 1;
+        if fall.rounds <= 2 {
+            // Part of the first round may have passed before.
+            (fall.least, fall.most) = (delay, delay);
+        }
+        fall.least = fall.least.min(delay);
+        fall.most = fall.most.max(delay);
+        // A queue that somebody fills grows by some packets.
+        let is_steady = fall.most - fall.least <= (0.02 * fall.most).max(2.0 / rate);
+        if !is_steady {
+            fall.window = 0.0;
+        }
         fall.rounds >= 4 && window < 0.6 * fall.window
-    }
-
-    /// The path has become one with this RTT: it is explored anew.
-    pub(super) fn restart(&mut self, rtt: f64) {
-        self.set_floor(rtt);
-        self.evidence.forget_delays();
-        self.mode = Mode::Startup(Startup::new(self.window));
     }
 }
 
 /// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
-const DEEP: f64 = 0.9;
+pub(super) const DEEP: f64 = 0.9;
+/// A queue of fewer packets is too short to compete in: the window alone is as fair.
+pub(super) const SHORT_QUEUE: f64 = 12.0;
+/// After so many rounds without a loss, one is no sign of a TCP flow.
+const QUIET: u32 = 200;
+/// With more random loss than this no TCP flow fills a queue.
+pub(super) const TCP_SURVIVES: f64 = 0.02;
+/// A baseline that is no more than what is left of a mistake.
+const LOSS_FREE: f64 = 0.005;
+/// What remains of the window after a loss, and the packets it grows by in a round trip, of a
+/// CUBIC flow with a small window (RFC 9438 §4.3).
+const TCP_KEEPS: f64 = 0.7;
+const TCP_GROWS: f64 = 0.53;
+/// A queue of so many packets is what measuring with packets comes to.
+const ONE_PACKET: f64 = 1.2;
+/// Part of the way back to the window before a cut that is made up per round, as the concave
+/// part of CUBIC does for large windows.
+const CAUTIOUS_RETURN: f64 = 0.05;
+/// Part of the queue that a drain leaves if somebody else fills it.
+const STANDS: f64 = 0.5;
+/// Once may be chance, and somebody of our kind who drains at other times.
+const STANDING_DRAINS: u32 = 3;
 pub(super) const MIN_TARGET: f64 = 2.0;
 /// Above this share of loss sending more to refill it is no longer worth a larger bound.
 pub(super) const MAX_REFILL: f64 = 0.6;

@@ -1,0 +1,248 @@
+//! Beside flows that fill the buffer: a window that only loss stops, as theirs does.
+
+use std::time::Instant;
+
+use super::round::Round;
+use super::startup::Startup;
+use super::steady::{DEEP, Steady, TCP_SURVIVES};
+use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
+use crate::Ack;
+use crate::coupling::Coupling;
+
+/// What is remembered while competing.
+#[derive(Debug, Clone)]
+pub(super) struct Compete {
+    growth: Growth,
+    /// Rounds in which a cut is left to take effect.
+    hold: u32,
+    /// Rounds since the last test.
+    cycle: u32,
+    pub(super) test: Test,
+    /// Tests in a row that emptied the queue.
+    alone: u32,
+    /// Smallest and largest RTT of the present stretch of rounds, and its rounds.
+    least: f64,
+    most: f64,
+    stretch: u32,
+}
+
+/// Our own part of the queue is taken away for a round, to see what remains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Test {
+    No,
+    /// No more than `window` packets are let out; the queue was `delay` before.
+    Draining {
+        window: f64,
+        delay: f64,
+    },
+    /// What was let out meanwhile is being acknowledged.
+    Answered {
+        delay: f64,
+    },
+}
+
+/// Half-way between Reno and CUBIC (RFC 9438): no fixed law is fair to both on long fat paths,
+/// for they are not fair to each other.
+#[derive(Debug, Clone)]
+struct Growth {
+    /// Window before the last cut.
+    w_max: f64,
+    epoch: Option<Instant>,
+    /// Seconds from the epoch until the window is back at `w_max`.
+    k: f64,
+}
+
+impl Growth {
+    /// Packets by which a window of `window` grows for `acked` packets, uncoupled.
+    fn increase(&mut self, now: Instant, rtt: f64, window: f64, acked: f64) -> f64 {
+        if self.epoch.is_none() {
+            self.k = ((self.w_max - window).max(0.0) / CUBIC_C).cbrt();
+            self.w_max = self.w_max.max(window);
+        }
+        let epoch = *self.epoch.get_or_insert(now);
+        let t = now.saturating_duration_since(epoch).as_secs_f64() + rtt;
+        let target = (CUBIC_C * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
+        let cubic = (target - window) / window * acked;
+        let reno = 3.0 * (1.0 - BETA) / (1.0 + BETA) / window * acked;
+        reno + CUBIC_PART * (cubic - reno).max(0.0)
+    }
+
+    fn cut(&mut self, window: f64) -> f64 {
+        self.w_max = if window < self.w_max {
+            window * (1.0 + BETA) / 2.0
+        } else {
+            window
+        };
+        self.epoch = None;
+        window * BETA
+    }
+}
+
+impl Compete {
+    fn new(w_max: f64) -> Self {
+        Self {
+            growth: Growth {
+                w_max,
+                epoch: None,
+                k: 0.0,
+            },
+            hold: 0,
+            cycle: 0,
+            test: Test::No,
+            alone: 0,
+            least: f64::INFINITY,
+            most: 0.0,
+            stretch: 0,
+        }
+    }
+
+    /// The limit while packets are held back.
+    pub(super) fn window(&self) -> Option<f64> {
+        match self.test {
+            Test::Draining { window, .. } => Some(window),
+            Test::No | Test::Answered { .. } => None,
+        }
+    }
+
+    /// Whether the packets acknowledged now were sent into a queue without our part.
+    pub(super) fn is_drained(&self) -> bool {
+        matches!(self.test, Test::Answered { .. })
+    }
+}
+
+impl Delay {
+    /// Somebody else fills the buffer.
+    pub(super) fn compete(&mut self, w_max: f64) {
+        self.mode = Mode::Compete(Compete::new(w_max));
+    }
+
+    /// As [`Self::compete`], answering a loss.
+    pub(super) fn compete_after_cut(&mut self) {
+        let mut compete = Compete::new(self.window);
+        self.window = compete.growth.cut(self.window).max(MIN_WINDOW);
+        compete.hold = 2;
+        self.mode = Mode::Compete(compete);
+    }
+
+    pub(super) fn compete_on_ack(&mut self, ack: &Ack<'_>, lost: u64) {
+        let may_grow = ack.fills(self.window_bytes());
+        let (srtt, window) = (self.srtt, self.window);
+        let Mode::Compete(compete) = &mut self.mode else {
+            return;
+        };
+        if !may_grow || compete.hold > 0 || compete.window().is_some() {
+            return;
+        }
+        let acked = f64::from(ack.packets);
+        let counted = acked + (lost as f64).min(acked);
+        let grown = compete.growth.increase(ack.now, srtt, window, counted);
+        let coupling = Coupling::of(&ack.group, window * self.mss);
+        let own = window * self.mss / coupling.total;
+        let part = (coupling.aggressiveness() * own).min(1.0);
+        self.window = (window + part * grown).min(MAX_WINDOW);
+    }
+
+    pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
+        let excess = self.evidence.at_high_delay();
+        let p0 = self.evidence.baseline();
+        let drained = DEEP * self.delivered_mean * self.floor_seconds();
+        let floor = self.floor_seconds();
+        let delay = self.queue_delay;
+        let shrink = floor / (floor + delay);
+        let packet_time = 1.0 / self.rate.max(1.0);
+        let window = self.window;
+        let Mode::Compete(compete) = &mut self.mode else {
+            return;
+        };
+        if compete.hold > 0 {
+            compete.hold -= 1;
+            self.evidence.forget_recent();
+        } else if p0 > TCP_SURVIVES {
+            // Such losses leave no TCP flow to compete with.
+            return self.stop_competing();
+        } else if self.marked || excess > 0.0 {
+            self.window = compete.growth.cut(window).max(MIN_WINDOW);
+            compete.hold = 2;
+            compete.test = Test::No;
+            self.marked = false;
+            self.evidence.answer();
+            return;
+        }
+        compete.least = compete.least.min(round.rtt_min);
+        compete.most = compete.most.max(round.rtt_max);
+        compete.stretch += 1;
+        if compete.stretch >= STRETCH {
+            // The delay is high and steady: no queue is that steady, the path got longer.
+            let (least, most) = (compete.least, compete.most);
+            if least > 1.3 * floor && most - least < 0.1 * (least - floor) {
+                return self.restart(least);
+            }
+            // Nobody fills a queue that never shows.
+            if most - floor < (0.03 * floor).max(3.0 * packet_time) {
+                compete.alone += 1;
+            }
+            compete.least = f64::INFINITY;
+            compete.most = 0.0;
+            compete.stretch = 0;
+        }
+        match compete.test {
+            Test::No if limited && compete.hold == 0 => {
+                compete.cycle += 1;
+                if compete.cycle >= TEST_EVERY {
+                    compete.cycle = 0;
+                    compete.test = Test::Draining {
+                        window: (0.97 * window * shrink).min(drained).max(3.0),
+                        delay,
+                    };
+                }
+            }
+            Test::No => {}
+            Test::Draining { delay, .. } => compete.test = Test::Answered { delay },
+            Test::Answered { delay: before } => {
+                compete.test = Test::No;
+                let is_queue = before > (0.03 * floor).max(3.0 * packet_time);
+                if is_queue && delay < ALONE * before {
+                    compete.alone += 1;
+                } else if is_queue {
+                    compete.alone = 0;
+                }
+            }
+        }
+        if let Mode::Compete(compete) = &self.mode
+            && compete.alone >= TESTS
+        {
+            return self.stop_competing();
+        }
+        self.bound_window();
+    }
+
+    fn stop_competing(&mut self) {
+        let floor = self.floor_seconds();
+        let shrink = floor / (floor + self.queue_delay);
+        self.window = (self.window * shrink).max(MIN_WINDOW);
+        self.rate_max = self.rate;
+        self.mode = Mode::Steady(Steady::new(self.window));
+        self.evidence.forget_recent();
+    }
+
+    /// The path has become one with this RTT: it is explored anew.
+    pub(super) fn restart(&mut self, rtt: f64) {
+        self.set_floor(rtt);
+        self.evidence.forget_delays();
+        self.mode = Mode::Startup(Startup::new(self.window));
+    }
+}
+
+/// RFC 9438 §5: packets per second cubed, and what remains of the window after a loss.
+const CUBIC_C: f64 = 0.4;
+const BETA: f64 = 0.7;
+/// How much of what CUBIC grows faster than Reno is taken.
+const CUBIC_PART: f64 = 0.5;
+/// Rounds between two tests: a test costs at most one of them.
+const TEST_EVERY: u32 = 20;
+/// Part of the delay that may remain when the whole queue was ours.
+const ALONE: f64 = 0.15;
+/// A competitor's own cut may empty the queue once or twice just when we test.
+const TESTS: u32 = 3;
+/// Rounds over which a delay that stays is told from a queue.
+const STRETCH: u32 = 12;
