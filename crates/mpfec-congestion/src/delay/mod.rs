@@ -66,6 +66,8 @@ pub(crate) struct Delay {
     marked: bool,
     /// The application had nothing to send at times in the last round.
     app_limited: bool,
+    /// There was a steady round in which the application always had something to send.
+    has_seen_limit: bool,
     srtt: f64,
     /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
@@ -128,6 +130,7 @@ impl Delay {
             drained: None,
             marked: false,
             app_limited: false,
+            has_seen_limit: false,
             srtt: 0.0,
             queue_delay: 0.0,
             rate: 0.0,
@@ -253,6 +256,7 @@ impl Delay {
     fn on_round(&mut self, round: &Round, length: f64) {
         let limited = !round.app_limited || round.in_flight_max > 0.95 * self.effective_window();
         self.app_limited = round.app_limited;
+        self.has_seen_limit |= !round.app_limited && !matches!(self.mode, Mode::Startup(_));
         let floor = self.floor_seconds();
         let length = length.max(0.7 * floor);
         let p0 = self.evidence.baseline();
@@ -456,7 +460,8 @@ impl CongestionController for Delay {
                 let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
                 let paced = if self.app_limited {
                     // No queue stands that the target's packets would fill.
-                    let carried = STEADY_PACE * self.rate_max.max(self.rate) * rtt;
+                    let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));
+                    let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
                     (window - self.target()).min(carried).max(0.5 * window)
                 } else if self.has_short_queue() {
                     window
