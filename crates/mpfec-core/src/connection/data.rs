@@ -125,7 +125,7 @@ impl Connection {
                 path: path.id.0,
                 wait: wait.as_secs_f64(),
                 delay: path.one_way.as_secs_f64(),
-                answer: path.srtt.as_secs_f64() * LOSS_DELAY,
+                answer: path.srtt.as_secs_f64() * LOSS_DELAY + 4.0 * path.rttvar.as_secs_f64(),
                 seconds_per_byte: path.symbol_time().as_secs_f64()
                     / path.symbol_bytes.max(1) as f64,
                 loss: path.loss,

@@ -330,7 +330,9 @@ impl Outgoing {
                     .iter()
                     .map(|way| way.delay)
                     .fold(f64::INFINITY, f64::min);
-                way.is_some_and(|way| way.loss >= LEAST_LOSS && way.answer + soonest > left)
+                way.is_some_and(|way| {
+                    way.loss >= LEAST_LOSS && SPARE_TIME * (way.answer + soonest) > left
+                })
             }
             _ => false,
         }
@@ -388,6 +390,9 @@ const MOST_COPIES: u8 = 4;
 
 /// No second copy is worth it below.
 const LEAST_LOSS: f64 = 0.001;
+
+/// Queues grow and shrink between an estimate and what comes of it.
+const SPARE_TIME: f64 = 1.2;
 
 /// One of so many bytes of other data may be a copy.
 const BUDGET_SHARE: usize = 8;
