@@ -17,6 +17,9 @@ pub(super) struct Compete {
     hold: u32,
     /// Rounds since the last test.
     cycle: u32,
+    /// Packets per second that the path carries, our own and others', as tests have shown; 0 as
+    /// long as none has.
+    capacity: f64,
     pub(super) test: Test,
     /// Tests in a row that emptied the queue.
     alone: u32,
@@ -35,16 +38,21 @@ pub(super) enum Test {
         window: f64,
         delay: f64,
     },
-    /// What was let out meanwhile is being acknowledged.
+    /// What was let out meanwhile is being acknowledged. `removed` packets were taken from a
+    /// window of `window`.
     Answered {
         delay: f64,
+        window: f64,
+        removed: f64,
     },
 }
 
-/// Half-way between Reno and CUBIC (RFC 9438): no fixed law is fair to both on long fat paths,
-/// for they are not fair to each other.
+/// Between Reno and CUBIC (RFC 9438), nearer to the one that brings an equal share: no fixed law
+/// is fair to both on long fat paths, for they are not fair to each other.
 #[derive(Debug, Clone)]
 struct Growth {
+    /// 0 for Reno, 1 for CUBIC.
+    cubic_part: f64,
     /// Window before the last cut.
     w_max: f64,
     epoch: Option<Instant>,
@@ -64,11 +72,15 @@ impl Growth {
         let target = (CUBIC_C * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
         let cubic = (target - window) / window * acked;
         let reno = 3.0 * (1.0 - BETA) / (1.0 + BETA) / window * acked;
-        reno + CUBIC_PART * (cubic - reno).max(0.0)
+        reno + self.cubic_part * (cubic - reno).max(0.0)
     }
 
-    fn cut(&mut self, window: f64) -> f64 {
-        self.w_max = if window < self.w_max {
+    /// What remains of a window. A flow that shrinks makes room for others (RFC 9438 §4.7),
+    /// unless `aim`, the window of an equal share, is larger still.
+    fn cut(&mut self, window: f64, aim: f64) -> f64 {
+        self.w_max = if window < aim {
+            aim
+        } else if window < self.w_max {
             window * (1.0 + BETA) / 2.0
         } else {
             window
@@ -82,18 +94,30 @@ impl Compete {
     fn new(w_max: f64) -> Self {
         Self {
             growth: Growth {
+                cubic_part: 0.5,
                 w_max,
                 epoch: None,
                 k: 0.0,
             },
             hold: 0,
-            cycle: 0,
+            cycle: FIRST_TEST,
+            capacity: 0.0,
             test: Test::No,
             alone: 0,
             least: f64::INFINITY,
             most: 0.0,
             stretch: 0,
         }
+    }
+
+    /// A test has shown that the path carries `capacity` packets per second, of which `own` are
+    /// ours: more like CUBIC below the share of `fair`, more like Reno above it.
+    fn learn(&mut self, capacity: f64, own: f64, fair: f64) {
+        let capacity = capacity.max(own);
+        let weight = if self.capacity > 0.0 { 0.5 } else { 1.0 };
+        self.capacity += weight * (capacity - self.capacity);
+        let share = own / self.capacity;
+        self.growth.cubic_part = (0.5 + GUIDANCE * (1.0 - share / fair)).clamp(0.0, 1.0);
     }
 
     /// The limit while packets are held back.
@@ -119,7 +143,7 @@ impl Delay {
     /// As [`Self::compete`], answering a loss.
     pub(super) fn compete_after_cut(&mut self) {
         let mut compete = Compete::new(self.window);
-        self.window = compete.growth.cut(self.window).max(MIN_WINDOW);
+        self.window = compete.growth.cut(self.window, 0.0).max(MIN_WINDOW);
         compete.hold = 2;
         self.mode = Mode::Compete(compete);
     }
@@ -138,7 +162,8 @@ impl Delay {
         let grown = compete.growth.increase(ack.now, srtt, window, counted);
         let coupling = Coupling::of(&ack.group, window * self.mss);
         let own = window * self.mss / coupling.total;
-        let part = (coupling.aggressiveness() * own).min(1.0);
+        // Where RTTs differ LIA alone would let a path beside others grow as if it were alone.
+        let part = (coupling.aggressiveness() * own).min(self.part);
         self.window = (window + part * grown).min(MAX_WINDOW);
     }
 
@@ -150,10 +175,12 @@ impl Delay {
         let delay = self.queue_delay;
         let shrink = floor / (floor + delay);
         let packet_time = 1.0 / self.rate.max(1.0);
-        let window = self.window;
+        let (window, part) = (self.window, self.part);
+        let peak = self.rate_max;
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
+        let aim = 0.5 * part * compete.capacity.max(peak) * (floor + delay);
         if compete.hold > 0 {
             compete.hold -= 1;
             self.evidence.forget_recent();
@@ -161,7 +188,7 @@ impl Delay {
             // Such losses leave no TCP flow to compete with.
             return self.stop_competing();
         } else if self.marked || excess > 0.0 {
-            self.window = compete.growth.cut(window).max(MIN_WINDOW);
+            self.window = compete.growth.cut(window, aim).max(MIN_WINDOW);
             compete.hold = 2;
             compete.test = Test::No;
             self.marked = false;
@@ -197,10 +224,27 @@ impl Delay {
                 }
             }
             Test::No => {}
-            Test::Draining { delay, .. } => compete.test = Test::Answered { delay },
-            Test::Answered { delay: before } => {
+            Test::Draining {
+                delay,
+                window: drained,
+            } => {
+                compete.test = Test::Answered {
+                    delay,
+                    window,
+                    removed: window - drained,
+                };
+            }
+            Test::Answered {
+                delay: before,
+                window: tested,
+                removed,
+            } => {
                 compete.test = Test::No;
                 let is_queue = before > (0.03 * floor).max(3.0 * packet_time);
+                let fell = before - delay;
+                if is_queue && delay > packet_time && fell > 2.0 * packet_time {
+                    compete.learn(removed / fell, tested / (floor + before), 0.5 * part);
+                }
                 if is_queue && delay < ALONE * before {
                     compete.alone += 1;
                 } else if is_queue {
@@ -236,8 +280,10 @@ impl Delay {
 /// RFC 9438 §5: packets per second cubed, and what remains of the window after a loss.
 const CUBIC_C: f64 = 0.4;
 const BETA: f64 = 0.7;
-/// How much of what CUBIC grows faster than Reno is taken.
-const CUBIC_PART: f64 = 0.5;
+/// How fast the law follows the share: a flow with half of its share grows as CUBIC.
+const GUIDANCE: f64 = 1.0;
+/// Rounds after which the first test begins, counted from below.
+const FIRST_TEST: u32 = TEST_EVERY - 6;
 /// Rounds between two tests: a test costs at most one of them.
 const TEST_EVERY: u32 = 20;
 /// Part of the delay that may remain when the whole queue was ours.
