@@ -163,8 +163,11 @@ impl Delay {
         let coupling = Coupling::of(&ack.group, window * self.mss);
         let own = window * self.mss / coupling.total;
         // Where RTTs differ LIA alone would let a path beside others grow as if it were alone.
-        let part = (coupling.aggressiveness() * own).min(self.part);
-        self.window = (window + part * grown).min(MAX_WINDOW);
+        let coupled = (coupling.aggressiveness() * own).min(self.part);
+        // Several subflows that lose together get less than one flow by LIA.
+        let want = (2.0 * compete.growth.cubic_part - 1.0).max(0.0);
+        let coupled = coupled + want * (self.part - coupled);
+        self.window = (window + coupled * grown).min(MAX_WINDOW);
     }
 
     pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
@@ -242,8 +245,8 @@ impl Delay {
                 compete.test = Test::No;
                 let is_queue = before > (0.03 * floor).max(3.0 * packet_time);
                 let fell = before - delay;
-                if is_queue && delay > packet_time && fell > 2.0 * packet_time {
-                    compete.learn(removed / fell, tested / (floor + before), 0.5 * part);
+                if is_queue && delay > packet_time && fell > 4.0 * packet_time {
+                    compete.learn((removed / fell).max(peak), tested / (floor + before), 0.5 * part);
                 }
                 if is_queue && delay < ALONE * before {
                     compete.alone += 1;
