@@ -52,6 +52,12 @@ pub trait CongestionController: fmt::Debug + Send {
     /// The peer has decoded a group of coded packets: a block.
     fn on_group_decoded(&mut self) {}
 
+    /// Whether it sends less than arrives for a while, to learn what the path loses without a
+    /// queue. Siblings that share the queue had better do the same then.
+    fn drains(&self) -> bool {
+        false
+    }
+
     /// Whether a loss is told to the path with most in flight, not to the one that lost the
     /// packet (PNC §V). All paths of a connection have controllers of one kind.
     fn blames_fullest(&self) -> bool {
@@ -158,6 +164,8 @@ pub struct Subflow {
     pub delivery_rate: u64,
     /// Largest packet in bytes.
     pub mss: u16,
+    /// Its controller [holds packets back](CongestionController::drains).
+    pub drains: bool,
 }
 
 /// The paths of one connection, and which of them is meant.

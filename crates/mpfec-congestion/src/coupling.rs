@@ -77,6 +77,7 @@ pub(crate) mod tests {
             srtt: Duration::from_millis(rtt_ms),
             delivery_rate: 1_000_000,
             mss: 1000,
+            drains: false,
         }
     }
 

@@ -63,6 +63,7 @@ fn subflow(packets: u64, srtt: Duration) -> Subflow {
         srtt,
         delivery_rate: 1_000_000,
         mss: MSS as u16,
+        drains: false,
     }
 }
 

@@ -98,6 +98,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
         srtt: Duration::ZERO,
         delivery_rate: 0,
         mss: 1200,
+        drains: false,
     };
     let mut coding = CodingFeedback::default();
     // COUPLED gives a path up but for one packet (Couple+ Table I).
@@ -113,6 +114,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
             srtt: rtt.smoothed(),
             delivery_rate: 1_000_000,
             mss,
+            drains: false,
         };
         let subflows = [own, sibling];
         let group = Group {
@@ -199,6 +201,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     srtt,
                     delivery_rate,
                     mss: 1200,
+                    drains: false,
                 };
             }
             Operation::AppLimited => {

@@ -246,7 +246,11 @@ impl Delay {
                 let is_queue = before > (0.03 * floor).max(3.0 * packet_time);
                 let fell = before - delay;
                 if is_queue && delay > packet_time && fell > 4.0 * packet_time {
-                    compete.learn((removed / fell).max(peak), tested / (floor + before), 0.5 * part);
+                    compete.learn(
+                        (removed / fell).max(peak),
+                        tested / (floor + before),
+                        0.5 * part,
+                    );
                 }
                 if is_queue && delay < ALONE * before {
                     compete.alone += 1;

@@ -60,6 +60,8 @@ pub(crate) struct Delay {
     lost_drained: u64,
     /// Packets are held back.
     is_held: bool,
+    /// A sibling drains its path.
+    sibling_drains: bool,
     /// When packets were held back last.
     drained: Option<Drained>,
     /// A CE mark has not been answered yet.
@@ -127,6 +129,7 @@ impl Delay {
             lost: 0,
             lost_drained: 0,
             is_held: false,
+            sibling_drains: false,
             drained: None,
             marked: false,
             app_limited: false,
@@ -369,6 +372,13 @@ impl CongestionController for Delay {
             self.set_part(&ack.group);
             self.on_round(&round, length);
         }
+        let siblings = ack.group.subflows.iter().enumerate();
+        let mut siblings = siblings.filter(|(index, _)| *index != ack.group.me);
+        let drains = siblings.any(|(_, sibling)| sibling.drains);
+        if drains && !std::mem::replace(&mut self.sibling_drains, drains) {
+            self.join_drain(ack.now);
+        }
+        self.sibling_drains = drains;
         let holds = self.holds_back();
         if holds != self.is_held {
             self.is_held = holds;
@@ -472,6 +482,10 @@ impl CongestionController for Delay {
             }
         };
         Some((rate * self.mss).max(1.0) as u64)
+    }
+
+    fn drains(&self) -> bool {
+        self.is_held && self.is_drained_deeply()
     }
 
     fn state(&self) -> &'static str {

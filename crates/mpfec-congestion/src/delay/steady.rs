@@ -1,5 +1,7 @@
 //! The steady state: a few packets in the queue, which is drained now and then.
 
+use std::time::Instant;
+
 use super::round::Round;
 use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 
@@ -320,6 +322,23 @@ impl Delay {
             window: window.max(3.0),
             deep,
         };
+    }
+
+    /// A sibling drains its path deeply. If the bottleneck is shared and its queue short, our
+    /// packets overflow it meanwhile, and it takes that for what the link loses: both drain.
+    pub(super) fn join_drain(&mut self, now: Instant) {
+        let floor = self.floor_seconds();
+        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
+        let window = (DEEP * self.delivered_mean * floor).max(3.0);
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
+        if is_short && steady.drain == Drain::No && steady.hold == 0 && steady.cycle >= 2 {
+            steady.cycle = 0;
+            steady.drains += 1;
+            steady.drain = Drain::First { window, deep: true };
+            self.round = Round::starting(now);
+        }
     }
 
     /// Whether the delay has risen at once, and stays as it is although the window has fallen by

@@ -265,6 +265,7 @@ impl Sender {
             srtt: self.rtt.smoothed(),
             delivery_rate: self.delivery_rate,
             mss: PACKET as u16,
+            drains: false,
         };
         let others = self.delivery_rate as f64 * (1.0 / self.part - 1.0);
         [

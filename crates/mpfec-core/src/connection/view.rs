@@ -119,6 +119,7 @@ pub(crate) fn subflows(paths: &PathSet) -> SmallVec<[Subflow; 8]> {
             srtt: path.srtt(),
             delivery_rate: path.delivery_rate,
             mss: path.mtu.current(),
+            drains: path.controller.drains(),
         })
         .collect()
 }
