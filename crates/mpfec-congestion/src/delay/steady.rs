@@ -159,7 +159,14 @@ impl Delay {
                 self.window *= kept;
             }
             steady.prior_window = self.window;
-            self.target_cap = (target / 2.0).max(MIN_TARGET);
+            // Half of what a long queue held of ours when it overflowed is safe.
+            let is_long = loss_delay >= (LONG_QUEUE * floor).max(LONG_DELAY);
+            let safe = if is_long {
+                0.5 * loss_delay * self.rate
+            } else {
+                0.0
+            };
+            self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             self.marked = false;
             self.evidence.answer();
             return;
@@ -384,6 +391,10 @@ impl Delay {
 pub(super) const DEEP: f64 = 0.9;
 /// A queue of fewer packets is too short to compete in: the window alone is as fair.
 pub(super) const SHORT_QUEUE: f64 = 12.0;
+/// Delay of a queue that is long for its path: part of the path's own, and seconds that no noise
+/// of hosts makes.
+const LONG_QUEUE: f64 = 0.3;
+const LONG_DELAY: f64 = 0.01;
 /// After so many rounds without a loss, one is no sign of a TCP flow.
 const QUIET: u32 = 200;
 /// With more random loss than this no TCP flow fills a queue.
