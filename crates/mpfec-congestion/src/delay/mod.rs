@@ -234,7 +234,7 @@ impl Delay {
     /// Packets to keep in the queue.
     fn target(&self) -> f64 {
         let root = (self.window / self.part).sqrt();
-        let target = (1.35 * root).min(4.2 * root.sqrt()) * self.part;
+        let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
         target
             .max(self.delivered_max * HOST_NOISE)
             .min(self.target_cap)

@@ -159,10 +159,10 @@ impl Delay {
                 self.window *= kept;
             }
             steady.prior_window = self.window;
-            // Half of what a long queue held of ours when it overflowed is safe.
+            // A queue that held far more of ours when it overflowed is not too short for the target.
             let is_long = loss_delay >= (LONG_QUEUE * floor).max(LONG_DELAY);
-            let safe = if is_long {
-                0.5 * loss_delay * self.rate
+            let safe = if is_long && loss_delay * self.rate >= 2.0 * target {
+                target
             } else {
                 0.0
             };
