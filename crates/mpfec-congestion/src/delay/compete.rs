@@ -284,6 +284,9 @@ impl Delay {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// RFC 9438 §5: packets per second cubed, and what remains of the window after a loss.
 const CUBIC_C: f64 = 0.4;
 const BETA: f64 = 0.7;

@@ -386,6 +386,9 @@ impl Count {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
 /// Loss that a path nothing is known of may have by itself.

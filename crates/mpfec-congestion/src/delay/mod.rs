@@ -9,8 +9,9 @@
 //! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
 //! window in packets, `p0` the link's own share of loss:
 //!
-//! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets, at least two milliseconds' worth, the
-//!   former scaled by the path's part of the connection's rate;
+//! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets for the whole connection, of which the path
+//!   keeps its part; at least a millisecond's worth, no more than losses in a short queue have
+//!   left, and never less than two packets;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
 //!   packets really acknowledged per second;
 //! - pacing: `min(1.02 W / srtt, 1.5 delivered / (1 - p0) + 4 / srtt)`, `W / srtt` in a short
@@ -18,9 +19,12 @@
 //!   losses by more than half and a few packets; the window leaves room for acknowledgements
 //!   that come eight to a round trip, for bursts would overflow a short queue. In start-up
 //!   `2 W / srtt`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
-//!   too short for timers, where the window alone limits;
+//!   too short for timers, where the window alone limits. While the application limits,
+//!   `(W - target) / srtt`, and no more than the path has carried once it was the path that
+//!   limited, but at least `0.5 W / srtt`;
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
-//!   which no queue is too short for;
+//!   which no queue is too short for; siblings with short queues join, for the queue may be the
+//!   same. Until the first of them, from what start-up lost without a queue, if that is little;
 //! - a queue that stays when our part of it is taken away, or overflows far above our part, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`).
 
@@ -30,6 +34,8 @@ mod floor;
 mod round;
 mod startup;
 mod steady;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 

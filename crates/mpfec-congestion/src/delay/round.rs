@@ -43,6 +43,11 @@ impl Round {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn started_at(&self) -> Option<Instant> {
+        self.start
+    }
+
     /// Share of packets lost.
     pub(super) fn loss(&self) -> f64 {
         self.lost / (self.acked + self.lost).max(1.0)

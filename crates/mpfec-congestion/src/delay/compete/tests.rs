@@ -1,0 +1,198 @@
+//! Growth, cuts and tests beside flows that fill the buffer.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::super::Delay;
+use super::super::tests::limits::{event, run};
+use super::super::tests::{MSS, epoch};
+use super::{Compete, Growth, Mode, Round, Test};
+
+fn growth(cubic_part: f64, w_max: f64) -> Growth {
+    Growth {
+        cubic_part,
+        w_max,
+        epoch: None,
+        k: 0.0,
+    }
+}
+
+/// The window `seconds` after a cut to `window`, grown round trip by round trip.
+fn grown(growth: &mut Growth, mut window: f64, rtt: f64, seconds: f64) -> f64 {
+    let mut now = epoch();
+    for _ in 0..(seconds / rtt).round() as u32 {
+        window += growth.increase(now, rtt, window, window);
+        now += Duration::from_secs_f64(rtt);
+    }
+    window
+}
+
+#[test]
+fn the_window_of_cubic_follows_its_curve() {
+    // RFC 9438 Eq. 1 with `W_max` = 1000 packets: K = 9.086 s.
+    for (seconds, golden) in [
+        (2.0, 857.6),
+        (4.0, 947.4),
+        (6.0, 988.2),
+        (13.0, 1024.0),
+        (18.0, 1283.2),
+    ] {
+        let window = grown(&mut growth(1.0, 1000.0), 700.0, 0.2, seconds);
+        assert!(
+            (window / golden - 1.0).abs() < 0.005,
+            "{seconds} s: {window:.1}, not {golden}"
+        );
+    }
+}
+
+#[test]
+fn the_window_of_cubic_is_never_below_that_of_reno() {
+    // On the plateau Reno grows faster than the curve: by at most its own growth there.
+    let curve = |t: f64| 0.4 * (t - 75_f64.cbrt()).powi(3) + 100.0;
+    for tenths in 1..=85 {
+        let seconds = f64::from(tenths) / 10.0;
+        let cubic = grown(&mut growth(1.0, 100.0), 70.0, 0.1, seconds);
+        let reno = grown(&mut growth(0.0, 100.0), 70.0, 0.1, seconds);
+        assert!(
+            cubic >= reno.max(curve(seconds)) - 1e-6,
+            "{seconds} s: {cubic:.1}"
+        );
+        assert!(cubic < 1.16 * curve(seconds), "{seconds} s: {cubic:.1}");
+    }
+}
+
+#[test]
+fn the_window_of_reno_grows_by_half_a_packet_in_a_round_trip_and_keeps_seven_tenths() {
+    // RFC 9438 §4.3: AIMD(3 x 0.3 / 1.7, 0.7) brings the rate of AIMD(1, 0.5).
+    for (rtt, seconds, golden) in [
+        (0.1, 5.0, 96.471),
+        (0.1, 10.0, 122.941),
+        (0.02, 2.0, 122.941),
+    ] {
+        let window = grown(&mut growth(0.0, 100.0), 70.0, rtt, seconds);
+        assert!((window - golden).abs() < 0.01, "{seconds} s: {window:.3}");
+    }
+    assert_eq!(growth(0.0, 0.0).cut(100.0, 0.0), 70.0);
+}
+
+#[test]
+fn a_window_cut_below_an_equal_share_aims_at_it() {
+    let mut small = growth(1.0, 60.0);
+    assert_eq!(small.cut(50.0, 80.0), 35.0);
+    assert_eq!(small.w_max, 80.0);
+}
+
+#[test]
+fn a_window_that_shrinks_above_an_equal_share_makes_room() {
+    let mut shrinking = growth(1.0, 120.0);
+    assert_eq!(shrinking.cut(100.0, 80.0), 70.0);
+    assert_eq!(shrinking.w_max, 85.0);
+    let mut grown = growth(1.0, 90.0);
+    grown.cut(100.0, 80.0);
+    assert_eq!(grown.w_max, 100.0, "one that has grown keeps its height");
+}
+
+/// A path of 50 ms and 10 000 packets per second, beside a flow of `others` packets that answers
+/// nothing.
+fn beside(window: f64, others: f64) -> Delay {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.window = window;
+    control.compete(window);
+    let (mut effective, mut before) = (window, window);
+    for _ in 0..40 {
+        let rtt = ((before + others) / 10_000.0).max(0.05);
+        control.srtt = rtt;
+        let mut round = Round::new();
+        round.acked = before;
+        round.rtt_min = rtt;
+        // The queue of somebody else is never quite steady.
+        round.rtt_max = 1.2 * rtt;
+        round.in_flight_max = effective;
+        control.on_round(&round, rtt);
+        before = effective;
+        effective = control.effective_window();
+    }
+    control
+}
+
+#[test]
+fn a_test_shows_what_the_path_carries_and_whether_to_grow_faster() {
+    for (window, others, part) in [
+        (200.0, 800.0, 1.0),
+        (500.0, 500.0, 0.5),
+        (800.0, 200.0, 0.0),
+    ] {
+        let control = beside(window, others);
+        let Mode::Compete(compete) = &control.mode else {
+            panic!("{window} beside {others}: {control:?}");
+        };
+        let capacity = compete.capacity;
+        assert!(
+            (9000.0..11_000.0).contains(&capacity),
+            "{window} beside {others}: {capacity:.0}"
+        );
+        let cubic_part = compete.growth.cubic_part;
+        assert!(
+            (cubic_part - part).abs() < 0.15,
+            "{window} beside {others}: {cubic_part:.2}"
+        );
+    }
+}
+
+#[test]
+fn a_full_share_of_a_part_of_the_connection_is_learned_as_fair() {
+    let mut compete = Compete::new(100.0);
+    compete.learn(1000.0, 250.0, 0.25);
+    assert_eq!(compete.growth.cubic_part, 0.5);
+    compete.learn(1000.0, 125.0, 0.25);
+    assert_eq!(compete.growth.cubic_part, 1.0);
+    compete.learn(1000.0, 500.0, 0.25);
+    assert_eq!(compete.growth.cubic_part, 0.0);
+    assert_eq!(compete.capacity, 1000.0);
+}
+
+#[test]
+fn a_cut_is_left_to_take_effect_for_two_rounds() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.window = 100.0;
+    control.compete_after_cut();
+    assert_eq!(control.window, 70.0);
+    for rounds in 0..2 {
+        let Mode::Compete(compete) = &control.mode else {
+            panic!("{control:?}");
+        };
+        assert_eq!(compete.hold, 2 - rounds);
+        assert_eq!(compete.test, Test::No);
+        control.marked = true;
+        let mut round = Round::new();
+        (round.acked, round.rtt_min, round.rtt_max) = (70.0, 0.07, 0.1);
+        (control.srtt, control.delivered_max) = (0.07, 1400.0);
+        control.on_round(&round, 0.07);
+        assert_eq!(control.window, 70.0, "no second cut in round {rounds}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn every_cut_is_followed_by_a_round_that_leaves_it_to_take_effect(
+        events in prop::collection::vec(event(), 1..300),
+    ) {
+        let mut growing = false;
+        run(&events, |control| {
+            let Mode::Compete(compete) = &control.mode else {
+                growing = false;
+                return Ok(());
+            };
+            let grows = compete.growth.epoch.is_some();
+            // Only a cut ends a stretch of growth.
+            prop_assert!(!growing || grows || compete.hold > 0, "{:?}", compete);
+            growing = grows;
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,302 @@
+//! Verdicts on planted sequences of losses and delays.
+
+use super::super::tests::Random;
+use super::{Evidence, Lesson};
+
+/// Rounds of a flow of 100 packets on a path of 100 ms that carries 1000 packets per second.
+struct Flow {
+    evidence: Evidence,
+    random: Random,
+    /// Share of packets lost at random, and mean length of the bursts they come in.
+    loss: f64,
+    burst: f64,
+    /// Packets that the present burst still takes.
+    losing: u32,
+    /// The delay, seconds, from which on the queue overflows, and what it loses then.
+    overflow: Option<(f64, f64)>,
+    round: u32,
+    /// Packets seen so far, and verdicts of congestion.
+    packets: u32,
+    verdicts: u32,
+    /// Packets until the first verdict.
+    first: Option<u32>,
+    /// Losses are taken for independent ones.
+    ignores_dispersion: bool,
+}
+
+const FLOOR: f64 = 0.1;
+const PACKET_TIME: f64 = 0.001;
+const WINDOW: u32 = 100;
+/// Acknowledgements of a round.
+const ACKS: u32 = 10;
+
+impl Flow {
+    fn new(seed: u64, loss: f64) -> Self {
+        Self {
+            evidence: Evidence::new(),
+            random: Random(seed),
+            loss,
+            burst: 1.0,
+            losing: 0,
+            overflow: None,
+            round: 0,
+            packets: 0,
+            verdicts: 0,
+            first: None,
+            ignores_dispersion: false,
+        }
+    }
+
+    fn bursts(self, burst: f64) -> Self {
+        Self { burst, ..self }
+    }
+
+    /// A start-up of three rounds that makes no queue, as the controller ends it.
+    fn started(mut self) -> Self {
+        for _ in 0..3 {
+            self.pass(0.0, Lesson::StartingUp);
+        }
+        self.evidence.forget_start(true);
+        self
+    }
+
+    fn is_lost(&mut self, delay: f64) -> bool {
+        if self.losing > 0 {
+            self.losing -= 1;
+            return true;
+        }
+        if self.random.next() < self.loss / (self.burst - self.loss * (self.burst - 1.0)) {
+            while self.burst > 1.0 && self.random.next() > 1.0 / self.burst {
+                self.losing += 1;
+            }
+            return true;
+        }
+        self.overflow
+            .is_some_and(|(full, share)| delay >= full && self.random.next() < share)
+    }
+
+    /// A round at a queue delay that rises to `delay` and falls again.
+    fn pass(&mut self, delay: f64, lesson: Lesson) {
+        let per_ack = (WINDOW / ACKS).max(1);
+        let (mut acked, mut lost) = (0.0, 0);
+        for packet in 0..WINDOW {
+            self.packets += 1;
+            let phase = f64::from(packet) / f64::from(WINDOW);
+            let delay = delay * (1.0 - (2.0 * phase - 1.0).abs());
+            if self.is_lost(delay) {
+                lost += 1;
+            } else {
+                acked += 1.0;
+            }
+            if packet % per_ack != per_ack - 1 {
+                continue;
+            }
+            let (drained, of_lost) = match lesson {
+                Lesson::DeeplyDrained => (lost, lesson),
+                Lesson::None | Lesson::StartingUp => (0, Lesson::None),
+            };
+            self.evidence.on_ack(
+                (FLOOR + delay, FLOOR, PACKET_TIME),
+                acked,
+                (lost, drained),
+                (lesson, of_lost),
+            );
+            (acked, lost) = (0.0, 0);
+            if self.ignores_dispersion {
+                self.evidence.dispersion = 1.0;
+            }
+        }
+        if self.first.is_none() && self.evidence.congestion() > 0.0 {
+            self.first = Some(self.packets);
+        }
+        self.evidence.on_round(PACKET_TIME);
+    }
+
+    /// Rounds with a queue of up to `delay`; every eighth is a deep drain. Verdicts are answered,
+    /// with a deep drain as well.
+    fn run(&mut self, rounds: u32, delay: f64) {
+        for _ in 0..rounds {
+            self.round += 1;
+            if self.round.is_multiple_of(8) {
+                self.pass(0.0, Lesson::DeeplyDrained);
+                continue;
+            }
+            self.pass(delay, Lesson::None);
+            if self.evidence.congestion() > 0.0 {
+                self.verdicts += 1;
+                self.evidence.answer();
+                self.pass(0.0, Lesson::DeeplyDrained);
+                self.evidence.forget_recent();
+            }
+        }
+    }
+}
+
+/// Verdicts in ten thousand packets over twenty flows with random loss only.
+fn false_verdicts(loss: f64, burst: f64, ignores_dispersion: bool) -> f64 {
+    let (mut verdicts, mut packets) = (0, 0);
+    for seed in 1..=20 {
+        let mut flow = Flow::new(seed, loss).bursts(burst).started();
+        flow.ignores_dispersion = ignores_dispersion;
+        flow.run(400, 0.03);
+        verdicts += flow.verdicts;
+        packets += flow.packets;
+    }
+    1e4 * f64::from(verdicts) / f64::from(packets)
+}
+
+#[test]
+fn random_loss_is_hardly_ever_taken_for_congestion() {
+    for (loss, most) in [
+        (0.0, 0.0),
+        (0.001, 2.0),
+        (0.01, 0.2),
+        (0.05, 0.2),
+        (0.2, 0.2),
+        (0.5, 0.5),
+    ] {
+        let verdicts = false_verdicts(loss, 1.0, false);
+        assert!(
+            verdicts <= most,
+            "loss {loss}: {verdicts:.2} in 10 000 packets"
+        );
+    }
+}
+
+#[test]
+fn bursts_of_random_loss_are_hardly_ever_taken_for_an_overflow() {
+    for (loss, burst, most) in [
+        (0.01, 5.0, 3.0),
+        (0.05, 5.0, 0.6),
+        (0.2, 5.0, 0.3),
+        (0.05, 10.0, 2.0),
+    ] {
+        let verdicts = false_verdicts(loss, burst, false);
+        assert!(
+            verdicts <= most,
+            "loss {loss}, bursts of {burst}: {verdicts:.2} in 10 000 packets"
+        );
+    }
+}
+
+#[test]
+fn without_the_measured_dispersion_bursts_would_be_taken_for_overflows() {
+    let (with, without) = (
+        false_verdicts(0.05, 5.0, false),
+        false_verdicts(0.05, 5.0, true),
+    );
+    assert!(
+        without > 4.0 * with.max(0.1),
+        "{without:.2}, with {with:.2}"
+    );
+}
+
+#[test]
+fn the_baseline_is_the_loss_of_the_link() {
+    for loss in [0.01, 0.05, 0.2, 0.5] {
+        let mut sum = 0.0;
+        for seed in 1..=20 {
+            let mut flow = Flow::new(seed, loss).started();
+            flow.run(100, 0.03);
+            sum += flow.evidence.baseline();
+        }
+        let ratio = sum / 20.0 / loss;
+        assert!(
+            (0.85..1.15).contains(&ratio),
+            "loss {loss}: {ratio:.3} of it"
+        );
+    }
+}
+
+#[test]
+fn a_full_queue_on_a_clean_link_is_found_within_a_round() {
+    for share in [0.2, 0.5] {
+        for seed in 1..=20 {
+            let mut flow = Flow::new(seed, 0.0).started();
+            flow.run(40, 0.03);
+            assert_eq!(flow.verdicts, 0);
+            let before = flow.packets;
+            flow.overflow = Some((0.05, share));
+            flow.pass(0.1, Lesson::None);
+            let found = flow.first.map(|at| at - before);
+            assert!(found.is_some(), "overflow {share}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_full_queue_on_a_noisy_link_is_found_within_three_rounds() {
+    for (loss, share) in [(0.01, 0.2), (0.05, 0.4), (0.2, 0.6)] {
+        for seed in 1..=20 {
+            let mut flow = Flow::new(seed, loss).started();
+            flow.run(80, 0.03);
+            flow.evidence.forget_recent();
+            (flow.verdicts, flow.first) = (0, None);
+            let before = flow.packets;
+            flow.overflow = Some((0.05, share));
+            flow.run(3, 0.1);
+            let found = flow.first.map(|at| at - before);
+            assert!(
+                found.is_some_and(|packets| packets <= 3 * WINDOW),
+                "loss {loss}, overflow {share}, seed {seed}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_newcomer_without_a_baseline_forgives_some_losses_but_not_a_third_of_its_packets() {
+    let mut evidence = Evidence::new();
+    let delays = (FLOOR + 0.05, FLOOR, PACKET_TIME);
+    let nothing = (Lesson::None, Lesson::None);
+    evidence.on_ack(delays, 10.0, (4, 0), nothing);
+    assert!(!evidence.knows_baseline());
+    assert_eq!(evidence.congestion(), 0.0);
+    assert!(!evidence.shows_clear_congestion());
+    for _ in 0..10 {
+        evidence.on_ack(delays, 8.0, (2, 0), nothing);
+        assert_eq!(evidence.congestion(), 0.0);
+    }
+    evidence.on_ack(delays, 10.0, (40, 0), nothing);
+    assert!(evidence.congestion() > 0.3, "{}", evidence.congestion());
+    assert!(evidence.shows_clear_congestion());
+}
+
+#[test]
+fn what_overflows_a_queue_of_five_packets_is_no_loss_of_the_link() {
+    // The whole queue is 5 ms long, so a fifth is lost before the delay would show it; what is
+    // sent in deep drains overflows nothing.
+    for seed in 1..=20 {
+        let mut flow = Flow::new(seed, 0.0);
+        flow.overflow = Some((0.001, 0.2));
+        flow = flow.started();
+        flow.pass(0.0, Lesson::DeeplyDrained);
+        for _ in 0..100 {
+            flow.run(1, 0.005);
+            let p0 = flow.evidence.baseline();
+            assert!(p0 < 0.005, "seed {seed}: {p0:.4}");
+        }
+        assert!(flow.verdicts > 20, "seed {seed}: {}", flow.verdicts);
+    }
+}
+
+#[test]
+fn an_overflow_that_no_delay_shows_is_found_by_comparison_with_deep_drains() {
+    for (loss, share) in [(0.0, 0.2), (0.05, 0.2), (0.2, 0.3)] {
+        for seed in 1..=20 {
+            let mut flow = Flow::new(seed, loss).started();
+            flow.run(32, 0.0);
+            let before = flow.packets;
+            flow.first = None;
+            flow.overflow = Some((0.0, share));
+            for _ in 0..4 {
+                flow.pass(0.0, Lesson::None);
+            }
+            assert!(
+                flow.first.is_some_and(|at| at - before <= 4 * WINDOW),
+                "loss {loss}, overflow {share}, seed {seed}: {:?}",
+                flow.first
+            );
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Paths of one connection that may share a short queue drain it together.
+
+use std::time::Duration;
+
+use super::super::Mode;
+use super::super::steady::Steady;
+use super::Link;
+use crate::CongestionController;
+
+/// A path of 1000 packets per second and 100 ms in the steady state, some rounds after a drain.
+fn steady(rounds: u32) -> Link {
+    let mut link = Link::new(1000.0, 0.1, 100.0);
+    let control = &mut link.control;
+    control.set_floor(0.1);
+    control.srtt = 0.1;
+    control.window = 108.0;
+    control.mode = Mode::Steady(Steady::new(108.0));
+    (control.rate, control.rate_max) = (1000.0, 1000.0);
+    (control.delivered_max, control.delivered_mean) = (1000.0, 1000.0);
+    control.has_seen_limit = true;
+    link.rounds(rounds, f64::INFINITY);
+    link
+}
+
+fn hear_of_a_drain(link: &mut Link) {
+    link.sibling_drains = true;
+    link.now += Duration::from_millis(1);
+    link.ack(1, Duration::from_millis(108), 108.0, false);
+}
+
+#[test]
+fn a_path_with_a_short_queue_drains_when_a_sibling_does() {
+    let mut link = steady(5);
+    link.control.target_cap = 4.0;
+    assert_eq!(link.control.state(), "steady");
+    hear_of_a_drain(&mut link);
+    assert_eq!(link.control.state(), "drain");
+    assert!(link.control.drains(), "and says so: {:?}", link.control);
+    let limit = link.control.effective_window();
+    assert!(limit <= 0.91 * 100.0, "{limit:.1} packets");
+    // It lasts a round, and the sibling that still drains starts no other at once.
+    link.rounds(3, f64::INFINITY);
+    assert_eq!(link.control.state(), "steady");
+    link.rounds(2, f64::INFINITY);
+    assert_eq!(link.control.state(), "steady");
+}
+
+#[test]
+fn a_path_with_a_deep_queue_does_not_drain_when_a_sibling_does() {
+    let mut link = steady(5);
+    // It has shown a delay of forty packets.
+    link.ack(1, Duration::from_millis(140), 108.0, false);
+    assert!(!link.control.has_short_queue());
+    assert!(!link.control.evidence.is_shallow(0.001));
+    hear_of_a_drain(&mut link);
+    assert_eq!(link.control.state(), "steady");
+    assert!(!link.control.drains());
+}
+
+#[test]
+fn a_path_that_has_just_drained_does_not_join_another_drain() {
+    let mut link = steady(5);
+    link.control.target_cap = 4.0;
+    hear_of_a_drain(&mut link);
+    link.sibling_drains = false;
+    link.rounds(2, f64::INFINITY);
+    assert_eq!(link.control.state(), "steady");
+    hear_of_a_drain(&mut link);
+    assert_eq!(link.control.state(), "steady");
+}

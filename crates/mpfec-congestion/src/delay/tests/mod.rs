@@ -1,0 +1,142 @@
+//! What the parts of the controller do with planted rounds.
+
+mod drain;
+pub(super) mod limits;
+mod pace;
+
+use std::time::{Duration, Instant};
+
+use super::Delay;
+use crate::{
+    Ack, CodingFeedback, CongestionController, CongestionEvent, Group, RttEstimator, Subflow,
+};
+
+/// Bytes of every packet.
+pub(super) const MSS: u16 = 1500;
+
+#[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+pub(super) fn epoch() -> Instant {
+    Instant::now()
+}
+
+/// Numbers in 0..1 that look random (SplitMix64).
+#[derive(Debug)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// A link whose queue holds what the window leaves over, round by round.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) control: Delay,
+    pub(super) now: Instant,
+    /// Packets per second, and the seconds of the empty path.
+    pub(super) capacity: f64,
+    pub(super) floor: f64,
+    /// Packets that the queue holds.
+    pub(super) queue: f64,
+    pub(super) sibling_drains: bool,
+    rtt: RttEstimator,
+}
+
+impl Link {
+    pub(super) fn new(capacity: f64, floor: f64, queue: f64) -> Self {
+        Self {
+            control: Delay::new(MSS, 20),
+            now: epoch(),
+            capacity,
+            floor,
+            queue,
+            sibling_drains: false,
+            rtt: RttEstimator::new(Duration::from_millis(100)),
+        }
+    }
+
+    /// A round trip in which the application writes at most `written` packets. Acknowledgements
+    /// come ten to a round trip.
+    pub(super) fn round(&mut self, written: f64) {
+        let room = (self.control.cwnd() / u64::from(MSS)) as f64;
+        let sent = room.min(written).max(1.0);
+        let carried = self.capacity * self.floor;
+        let queued = (sent - carried).clamp(0.0, self.queue);
+        let lost = (sent - carried - self.queue).max(0.0) as u32;
+        let rtt = Duration::from_secs_f64(self.floor + queued / self.capacity);
+        self.control
+            .on_packet_sent(self.now, u64::from(MSS), sent as u64 * u64::from(MSS));
+        let (mut acked, all) = (0, sent as u32 - lost);
+        for tenth in 1..=10 {
+            self.now += rtt / 10;
+            let packets = (all * tenth / 10).saturating_sub(acked);
+            if tenth == 5 && lost > 0 {
+                self.lose(lost, self.now - rtt);
+            }
+            if packets > 0 {
+                acked += packets;
+                self.ack(packets, rtt, sent, written < room);
+            }
+        }
+    }
+
+    pub(super) fn rounds(&mut self, count: u32, written: f64) {
+        for _ in 0..count {
+            self.round(written);
+        }
+    }
+
+    pub(super) fn ack(&mut self, packets: u32, rtt: Duration, in_flight: f64, app_limited: bool) {
+        self.rtt.update(self.now, rtt, Duration::ZERO);
+        let own = Subflow {
+            cwnd: self.control.cwnd(),
+            srtt: rtt,
+            delivery_rate: 1_000_000,
+            mss: MSS,
+            drains: self.control.drains(),
+        };
+        let sibling = Subflow {
+            drains: self.sibling_drains,
+            ..own
+        };
+        self.control.on_ack(&Ack {
+            now: self.now,
+            sent_at: self.now - rtt,
+            bytes: u64::from(packets) * u64::from(MSS),
+            packets,
+            in_flight: in_flight as u64 * u64::from(MSS),
+            app_limited,
+            rtt: &self.rtt,
+            rate: None,
+            coding: CodingFeedback::default(),
+            group: Group {
+                subflows: &[own, sibling],
+                me: 0,
+            },
+        });
+    }
+
+    fn lose(&mut self, packets: u32, sent_at: Instant) {
+        self.control.on_congestion_event(&CongestionEvent {
+            now: self.now,
+            sent_at,
+            bytes: u64::from(packets) * u64::from(MSS),
+            packets,
+            in_flight: 0,
+            ecn: false,
+            coding: CodingFeedback::default(),
+            rtt: &self.rtt,
+            group: Group::ALONE,
+        });
+    }
+
+    /// Bytes per second at which packets leave, as packets per second.
+    pub(super) fn pace(&self) -> f64 {
+        self.control.pacing_rate().unwrap_or(0) as f64 / f64::from(MSS)
+    }
+}

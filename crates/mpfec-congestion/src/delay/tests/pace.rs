@@ -1,0 +1,66 @@
+//! How fast packets leave while the application limits.
+
+use super::super::steady::Steady;
+use super::super::{Mode, STEADY_PACE};
+use super::Link;
+use crate::CongestionController;
+
+/// A path of 1000 packets per second and 50 ms in the steady state, with a window that would
+/// carry more than the path does.
+fn planted(has_seen_limit: bool) -> Link {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    let control = &mut link.control;
+    control.set_floor(0.05);
+    control.srtt = 0.05;
+    control.window = 70.0;
+    control.mode = Mode::Steady(Steady::new(70.0));
+    (control.rate, control.rate_max) = (900.0, 1000.0);
+    (control.delivered_max, control.delivered_mean) = (1000.0, 900.0);
+    control.app_limited = true;
+    control.has_seen_limit = has_seen_limit;
+    link
+}
+
+#[test]
+fn an_application_that_pauses_is_paced_at_what_was_carried_once_a_limit_was_seen() {
+    let pace = planted(true).pace();
+    assert!(pace <= STEADY_PACE * 1000.0 + 1.0, "{pace:.0} packets/s");
+    assert!(pace > 0.99 * 1000.0, "{pace:.0} packets/s");
+}
+
+#[test]
+fn before_a_limit_was_seen_what_was_carried_does_not_bound_the_pace() {
+    let link = planted(false);
+    let wanted = (70.0 - link.control.target()) / 0.05;
+    assert!(wanted > 1.1 * 1000.0);
+    let pace = link.pace();
+    assert!(
+        (pace / wanted - 1.0).abs() < 0.01,
+        "{pace:.0}, not {wanted:.0}"
+    );
+}
+
+#[test]
+fn a_path_that_was_full_paces_an_application_of_bursts_at_its_rate() {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    link.rounds(60, f64::INFINITY);
+    assert!(link.control.has_seen_limit, "{:?}", link.control);
+    // Two rounds of little, then one of more than fits.
+    for round in 0..300 {
+        link.round(if round % 3 == 2 { f64::INFINITY } else { 15.0 });
+        if link.control.app_limited && link.control.state() == "steady" {
+            let pace = link.pace();
+            assert!(pace <= 1.06 * 1000.0, "round {round}: {pace:.0} packets/s");
+        }
+    }
+}
+
+#[test]
+fn an_application_that_never_fills_the_path_shows_no_limit() {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    link.rounds(100, 15.0);
+    assert!(!link.control.has_seen_limit, "{:?}", link.control);
+    // More than twice what it writes.
+    let pace = link.pace();
+    assert!(pace > 2.0 * 15.0 / 0.05, "{pace:.0} packets/s");
+}
