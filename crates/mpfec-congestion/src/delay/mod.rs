@@ -386,7 +386,9 @@ impl CongestionController for Delay {
         }
         self.sibling_drains = drains;
         let holds = self.holds_back();
-        if holds != self.is_held {
+        // A verdict in an ordinary drain makes it a deep one.
+        let deepens = holds && !self.is_drained_deeply() && self.drains_deeply();
+        if holds != self.is_held || deepens {
             self.is_held = holds;
             if holds {
                 self.drained = Some(Drained {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::super::Mode;
-use super::super::steady::Steady;
+use super::super::evidence::Lesson;
+use super::super::steady::{Drain, Steady};
 use super::Link;
 use crate::CongestionController;
 
@@ -67,4 +68,29 @@ fn a_path_that_has_just_drained_does_not_join_another_drain() {
     assert_eq!(link.control.state(), "steady");
     hear_of_a_drain(&mut link);
     assert_eq!(link.control.state(), "steady");
+}
+
+#[test]
+fn a_verdict_in_an_ordinary_drain_makes_it_a_deep_one_that_teaches() {
+    let mut link = steady(5);
+    if let Mode::Steady(steady) = &mut link.control.mode {
+        steady.drain = Drain::First {
+            window: 95.0,
+            deep: false,
+        };
+    }
+    link.now += Duration::from_millis(1);
+    link.ack(1, Duration::from_millis(108), 108.0, false);
+    assert_eq!(link.control.state(), "drain");
+    assert!(!link.control.drains());
+    link.control.marked = true;
+    for _ in 0..2 {
+        if !link.control.drains() {
+            assert_eq!(link.control.state(), "drain", "{:?}", link.control);
+            link.round(f64::INFINITY);
+        }
+    }
+    assert!(link.control.drains(), "{:?}", link.control);
+    link.round(f64::INFINITY);
+    assert_eq!(link.control.lesson(), Lesson::DeeplyDrained);
 }
