@@ -34,11 +34,15 @@ to 10.77.2.2, and so on. The client's address decides which links a packet cross
 program chooses a path by binding to that address, and may then reach any of the server's. Each \
 interface is called as its path. COMMAND finds this in MPFEC_LAB (the name of the set-up), \
 MPFEC_CLIENTS, MPFEC_SERVERS and MPFEC_INTERFACES (one word for each path), and MPFEC_CLIENT and \
-MPFEC_SERVER (those of the first path). For example:
+MPFEC_SERVER (those of the first path). A further address at the client, such as 10.77.1.3/24 on \
+the interface of path 1, lies on the same path: what leaves from it shares the links, so that a \
+connection over both addresses has two paths through one bottleneck. For example:
 
   mpfec lab --links fmtcp-3 -- ping -c 5 10.77.2.2
   mpfec lab --links dfec-l3-r25 --server 'iperf3 -s' -- sh -c 'iperf3 -c $MPFEC_SERVER'
-  mpfec lab --links pnc --server 'mpfec perf server --ticket-file t' -- mpfec perf client --ticket-file t";
+  mpfec lab --links pnc --server 'mpfec perf server --ticket-file t' -- mpfec perf client --ticket-file t
+  mpfec lab --links FILE --server 'mpfec perf server --ticket-file t' -- \\
+    sh -c 'ip addr add 10.77.1.3/24 dev wifi; mpfec perf client --ticket-file t'";
 
 pub(crate) const LINKS_EXAMPLE: &str = r#"  name = "kitchen"             # or else as the file is called
   [[path]]                     # 1 to 8

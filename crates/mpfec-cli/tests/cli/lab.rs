@@ -56,6 +56,55 @@ fn a_connection_across_a_lab_has_the_delay_and_no_more_than_the_rate_of_its_link
 }
 
 #[test]
+fn two_addresses_on_one_path_are_two_paths_through_one_bottleneck() {
+    if !is_possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (links, ticket) = (dir.path().join("links.toml"), dir.path().join("ticket"));
+    fs::write(&links, BOTTLENECK).unwrap();
+    let program = env!("CARGO_BIN_EXE_mpfec");
+    let ticket = ticket.display();
+    let server = format!("exec '{program}' perf server --quiet --once --ticket-file '{ticket}'");
+    let client = format!(
+        "ip addr add 10.77.1.3/24 dev narrow || exit 42; \
+         until [ -s '{ticket}' ]; do sleep 0.1; done; \
+         exec '{program}' perf client --json --time 3 --warmup 1 --ticket-file '{ticket}' \
+         --path 10.77.1.1 --path 10.77.1.3"
+    );
+    let mut lab = Command::new(program);
+    lab.args(["lab", "--json", "--links"]).arg(&links);
+    lab.args(["--server", &server, "--", "sh", "-c", &client]);
+    let ended = Mpfec::run(lab).end(LONG);
+    if ended.code == Some(42) {
+        left_out("ip of iproute2 is not installed");
+        return;
+    }
+
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let lines = ended.lines();
+    let of = |kind: &str| lines.iter().find(|line| line["type"] == kind).unwrap();
+    let result = of("result");
+    let sent = |local: &str| {
+        let paths = result["paths"].as_array().unwrap();
+        let is_from = |one: &&serde_json::Value| one["local"].as_str().unwrap().starts_with(local);
+        paths.iter().find(is_from).unwrap()["sent_packets"]
+            .as_u64()
+            .unwrap()
+    };
+    let (first, second) = (sent("10.77.1.1:"), sent("10.77.1.3:"));
+    assert!(first > 50 && second > 50, "{result:#}");
+    assert!(result["goodput_mbps"].as_f64().unwrap() < 3.0, "{result:#}");
+    let crossed = of("crossed")["paths"][0]["forward"]["packets"]
+        .as_u64()
+        .unwrap();
+    assert!(
+        crossed >= first + second,
+        "{crossed} of {first} and {second}"
+    );
+}
+
+#[test]
 fn a_lab_ends_as_its_command_does_and_ends_what_that_left_running() {
     if !is_possible() {
         return;
@@ -166,6 +215,14 @@ const LINKS: &str = r#"
     name = "far"
     both = { rate_mbps = 3, delay_ms = 40 }
     forward = { loss_percent = 5 }
+"#;
+
+/// One path of 3 Mbit/s.
+const BOTTLENECK: &str = r#"
+    name = "one"
+    [[path]]
+    name = "narrow"
+    both = { rate_mbps = 3, delay_ms = 20 }
 "#;
 
 const NOBODY: u32 = 65_534;
