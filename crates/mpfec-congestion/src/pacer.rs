@@ -46,8 +46,15 @@ impl Pacer {
         u64::try_from(self.tokens_at(now, rate)).unwrap_or(0)
     }
 
-    /// When a packet of `size` bytes may leave at `rate` bytes per second; `None`: now.
+    /// When a packet of `size` bytes may leave at `rate` bytes per second, or, if that is long,
+    /// when to ask again; `None`: now.
     pub fn next_send(&self, now: Instant, rate: u64, size: u64) -> Option<Instant> {
+        let leaves = self.leaves_at(now, rate, size)?;
+        Some(leaves.min(now + ASKED_AGAIN))
+    }
+
+    /// When a packet of `size` bytes may leave if `rate` remains what it is; `None`: now.
+    pub fn leaves_at(&self, now: Instant, rate: u64, size: u64) -> Option<Instant> {
         // A packet larger than the bucket must not wait for ever.
         let wanted = size.min(self.burst(rate)) as i64;
         let missing = wanted - self.tokens_at(now, rate);
@@ -85,8 +92,10 @@ const NANOS: u128 = 1_000_000_000;
 /// What one system call takes on Linux.
 const GSO_BATCH: u64 = 64 * 1024;
 const MAX_BURST: u64 = 1024 * 1024;
-/// Even at a rate of nothing somebody looks again.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// Who waits for a rate that may change asks again after so long.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
+/// Even at a rate of nothing something leaves: a packet takes so long at 200 bit/s.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
@@ -156,7 +165,7 @@ mod tests {
             assert!(
                 pacer
                     .next_send(now, rate, u64::MAX)
-                    .is_some_and(|at| at <= now + LONGEST_WAIT)
+                    .is_some_and(|at| at <= now + ASKED_AGAIN)
             );
         }
         assert!(

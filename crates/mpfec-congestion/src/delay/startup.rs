@@ -80,12 +80,15 @@ impl Delay {
             return;
         };
         startup.window_before = self.window;
+        let is_flat = round.acked < 1.3 * startup.acked_before;
+        if (is_flat || !limited) && round.lost > OVERRUN * round.acked {
+            return self.leave_overrun();
+        }
         if !limited {
             return;
         }
         startup.rounds += 1;
         if startup.rounds > 2 {
-            let is_flat = round.acked < 1.3 * startup.acked_before;
             startup.flat = if is_flat { startup.flat + 1 } else { 0 };
             let enough = if round.acked > 60.0 { 1 } else { 3 };
             let is_lost = self.window > 8.0 * (round.acked + 4.0);
@@ -94,6 +97,20 @@ impl Delay {
             }
         }
         startup.acked_before = round.acked;
+    }
+
+    /// More than before brought nothing more and was nearly all lost: it overran a queue of a few
+    /// packets. What start-up lost says nothing about the link, and only what was delivered is
+    /// believed.
+    fn leave_overrun(&mut self) {
+        let floor = self.floor_seconds();
+        self.window = (1.1 * self.delivered_max * floor).clamp(MIN_WINDOW, self.window);
+        let mut steady = Steady::new(self.window);
+        if self.evidence.forget_start(floor >= QUEUE_NOISE) {
+            let window = (DEEP * self.delivered_max * floor).max(3.0);
+            steady.drain = Drain::First { window, deep: true };
+        }
+        self.mode = Mode::Steady(steady);
     }
 
     /// What is in the queue is given back. No more stays than 1.1 times what is delivered and
@@ -123,3 +140,6 @@ impl Delay {
         self.mode = Mode::Steady(steady);
     }
 }
+
+/// Packets lost for each delivered one, which no link loses by itself and remains of use.
+const OVERRUN: f64 = 4.0;

@@ -46,11 +46,10 @@ impl Connection {
             .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
             .filter_map(|path| {
                 let size = u64::from(path.mtu.current());
-                Some((
-                    path.pacer
-                        .next_send(self.last_now, path.pacing_rate(), size)?,
-                    path.id,
-                ))
+                let at = path
+                    .pacer
+                    .leaves_at(self.last_now, path.pacing_rate(), size)?;
+                Some((at, path.id))
             })
     }
 

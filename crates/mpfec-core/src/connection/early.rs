@@ -50,28 +50,32 @@ impl EarlySpace {
         self.probe(now);
     }
 
-    /// An ACK frame. Returns an RTT sample if the largest packet is newly acknowledged.
+    /// An ACK frame. Returns an RTT sample if the largest packet is newly acknowledged, and
+    /// whether any part of the handshake is.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
         ack: &Ack,
-    ) -> Result<Option<Duration>, TransportError> {
+    ) -> Result<(Option<Duration>, bool), TransportError> {
         let mut acked = Vec::new();
         self.packets.on_ack(ack.ranges(), ack.largest, &mut acked)?;
-        let mut sample = None;
+        let (mut sample, mut goes_on) = (None, false);
         for packet in acked {
             if packet.packet_number == ack.largest && packet.packet.ack_eliciting {
                 sample = Some(now.saturating_duration_since(packet.packet.sent_at));
             }
             for token in packet.packet.tokens {
                 match token {
-                    Token::Crypto { offset, length } => self.send.on_acked(offset, length),
+                    Token::Crypto { offset, length } => {
+                        goes_on = true;
+                        self.send.on_acked(offset, length);
+                    }
                     Token::Ack { largest, .. } => self.received.on_ack_acked(largest),
                     _ => {}
                 }
             }
         }
-        Ok(sample)
+        Ok((sample, goes_on))
     }
 
     /// Returns whether anything was lost.

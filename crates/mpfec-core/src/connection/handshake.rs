@@ -267,10 +267,15 @@ impl HandshakeSpaces {
                 let Some(space) = self.space_mut(level) else {
                     return Ok(());
                 };
-                if let Some(sample) = space.on_ack(now, &ack)? {
+                let (sample, goes_on) = space.on_ack(now, &ack)?;
+                if let Some(sample) = sample {
                     self.rtt.update(now, sample, Duration::ZERO);
                 }
-                self.pto.on_ack();
+                // A peer that answers and says nothing waits for a timeout of its own, which no
+                // number of probes makes come sooner (RFC 9002 §6.2.1).
+                if goes_on {
+                    self.pto.on_ack();
+                }
                 Ok(())
             }
             _ => Ok(()),
