@@ -27,10 +27,6 @@ pub trait CongestionController: fmt::Debug + Send {
     /// A suspected path answers again.
     fn on_return(&mut self, _now: Instant) {}
 
-    /// Acknowledgements come back another way from now on: RTTs of before say nothing about
-    /// those to come.
-    fn on_ack_route_change(&mut self) {}
-
     /// All packets over a long period were lost (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
 
@@ -100,6 +96,9 @@ pub struct Ack<'a> {
     pub app_limited: bool,
     /// The path's RTT, already updated by this frame.
     pub rtt: &'a RttEstimator,
+    /// The way back on which the newest sample of it came: the number of a path, for
+    /// acknowledgements come back on any.
+    pub route: u32,
     /// The delivery rate this frame shows, if it shows one.
     pub rate: Option<RateSample>,
     /// What the code has made up for; zeros unless it was
@@ -129,6 +128,9 @@ pub struct CongestionEvent<'a> {
     pub bytes: u64,
     /// Packets lost, or marks.
     pub packets: u32,
+    /// Runs of consecutive packet numbers among those lost; one that goes on from the event
+    /// before was counted there.
+    pub runs: u32,
     /// Bytes still in flight, the lost no longer counted.
     pub in_flight: u64,
     /// Marks (RFC 3168), not losses.

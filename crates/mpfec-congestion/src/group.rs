@@ -103,10 +103,6 @@ impl<C: CongestionController> CongestionController for GroupControl<C> {
         self.inner.on_return(now);
     }
 
-    fn on_ack_route_change(&mut self) {
-        self.inner.on_ack_route_change();
-    }
-
     fn on_persistent_congestion(&mut self, now: Instant) {
         self.inner.on_persistent_congestion(now);
     }
@@ -185,6 +181,7 @@ mod tests {
                 in_flight: 10_000,
                 app_limited: false,
                 rtt: &self.rtt,
+                route: 0,
                 rate: None,
                 coding: CodingFeedback::default(),
                 group: Group::ALONE,
@@ -198,6 +195,7 @@ mod tests {
                 sent_at: self.now,
                 bytes: 1000,
                 packets: 1,
+                runs: 1,
                 in_flight: 9000,
                 ecn: false,
                 coding: CodingFeedback {

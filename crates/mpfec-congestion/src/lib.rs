@@ -32,6 +32,7 @@
 //!     in_flight: 0,
 //!     app_limited: false,
 //!     rtt: &rtt,
+//!     route: 0,
 //!     rate: None,
 //!     coding: CodingFeedback::default(),
 //!     group: Group { subflows: &[me], me: 0 },

@@ -37,6 +37,7 @@ fn ack<'a>(now: Instant, packets: u32, rtt: &'a RttEstimator, group: Group<'a>) 
         in_flight: 0,
         app_limited: false,
         rtt,
+        route: 0,
         rate: None,
         coding: CodingFeedback::default(),
         group,
@@ -49,6 +50,7 @@ fn loss<'a>(now: Instant, rtt: &'a RttEstimator) -> CongestionEvent<'a> {
         sent_at: now - ms(1),
         bytes: MSS,
         packets: 1,
+        runs: 1,
         in_flight: 0,
         ecn: false,
         coding: CodingFeedback::default(),
@@ -467,6 +469,7 @@ fn couple_plus_takes_a_full_receiver_and_bursts_for_congestion_at_once() {
     let mut controller = ControllerKind::CouplePlus.build(MSS as u16, now, 20);
     controller.on_congestion_event(&CongestionEvent {
         packets: 4,
+        runs: 1,
         coding: undecoded(0),
         ..loss(now, &empty)
     });

@@ -23,7 +23,7 @@ pub(super) struct Compete {
     pub(super) test: Test,
     /// Tests in a row that emptied the queue.
     alone: u32,
-    /// Smallest and largest RTT of the present stretch of rounds, and its rounds.
+    /// Smallest and largest delay above the floor of the present stretch of rounds, and its rounds.
     least: f64,
     most: f64,
     stretch: u32,
@@ -198,17 +198,17 @@ impl Delay {
             self.evidence.answer();
             return;
         }
-        compete.least = compete.least.min(round.rtt_min);
-        compete.most = compete.most.max(round.rtt_max);
+        compete.least = compete.least.min(round.delay_min);
+        compete.most = compete.most.max(round.delay_max);
         compete.stretch += 1;
         if compete.stretch >= STRETCH {
             // The delay is high and steady: no queue is that steady, the path got longer.
             let (least, most) = (compete.least, compete.most);
-            if least > 1.3 * floor && most - least < 0.1 * (least - floor) {
+            if least > 0.3 * floor && most - least < 0.1 * least {
                 return self.restart(least);
             }
             // Nobody fills a queue that never shows.
-            if most - floor < (0.03 * floor).max(3.0 * packet_time) {
+            if most < (0.03 * floor).max(3.0 * packet_time) {
                 compete.alone += 1;
             }
             compete.least = f64::INFINITY;
@@ -276,9 +276,10 @@ impl Delay {
         self.evidence.forget_recent();
     }
 
-    /// The path has become one with this RTT: it is explored anew.
-    pub(super) fn restart(&mut self, rtt: f64) {
-        self.set_floor(rtt);
+    /// The path has become longer by `delay` seconds: it is explored anew.
+    pub(super) fn restart(&mut self, delay: f64) {
+        self.floor.rise(delay);
+        self.queue_delay = 0.0;
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }

@@ -5,6 +5,9 @@
 //! the own queue is drained gives the link's own share of loss, the *baseline* `p0`; only loss
 //! at high delay beyond it is congestion.
 
+mod runs;
+
+use self::runs::Runs;
 use crate::LossVerdicts;
 
 /// Counts of packets and losses at low and at high delay, older ones fading.
@@ -18,21 +21,27 @@ pub(super) struct Evidence {
     high: Count,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
-    /// How much more the number of losses varies than that of independent ones: the ratio of the
-    /// variances, 1 for independent ones, about twice the length of bursts.
-    dispersion: f64,
-    /// Share of lost packets, over some hundred.
-    mean_loss: f64,
+    runs: Runs,
     baseline: f64,
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
-    last_rtt: f64,
+    last_delay: f64,
     /// Whether the delay would show a queue before it is full.
     is_doubtful: bool,
     /// Delay at the last loss at high delay, seconds.
     loss_delay: f64,
     verdicts: LossVerdicts,
     pending: u64,
+}
+
+/// Losses that were noticed with an acknowledgement.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Losses {
+    pub(super) lost: u64,
+    /// Those of them that left while packets were held back.
+    pub(super) drained: u64,
+    /// Runs of consecutive packets among them.
+    pub(super) runs: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,11 +69,10 @@ impl Evidence {
             lesson: Count::default(),
             high: Count::default(),
             recent: Count::default(),
-            dispersion: 1.0,
-            mean_loss: 0.0,
+            runs: Runs::default(),
             baseline: 0.0,
             delay_max: 0.0,
-            last_rtt: 0.0,
+            last_delay: 0.0,
             is_doubtful: false,
             loss_delay: 0.0,
             verdicts: LossVerdicts::default(),
@@ -72,19 +80,22 @@ impl Evidence {
         }
     }
 
-    /// An acknowledgement came after `rtt` seconds on a path of `floor`; with it `acked`
+    /// An acknowledgement came `own` seconds later than on the empty path; with it `acked`
     /// packets and `lost` ones are accounted for. `packet_time` is the bottleneck's time for
     /// one packet.
     pub(super) fn on_ack(
         &mut self,
-        (rtt, floor, packet_time): (f64, f64, f64),
+        (own, packet_time): (f64, f64),
         acked: f64,
-        (lost, lost_drained): (u64, u64),
+        Losses {
+            lost,
+            drained,
+            runs,
+        }: Losses,
         (lesson, of_lost): (Lesson, Lesson),
     ) {
-        let own = (rtt - floor).max(0.0);
-        let near = own.max(self.last_rtt - floor);
-        self.last_rtt = rtt;
+        let near = own.max(self.last_delay);
+        self.last_delay = own;
         self.delay_max = self.delay_max.max(own);
         let threshold = (0.5 * self.delay_max).max((2.0 * packet_time).min(0.004));
         let is_low = near < threshold;
@@ -97,7 +108,7 @@ impl Evidence {
             Lesson::StartingUp => is_low,
             Lesson::DeeplyDrained => true,
         };
-        let drained = lost_drained as f64;
+        let drained = drained as f64;
         match of_lost {
             Lesson::DeeplyDrained => self.teach(drained, drained, true),
             Lesson::None | Lesson::StartingUp => {}
@@ -115,7 +126,7 @@ impl Evidence {
         if lesson == Lesson::None {
             self.recent.add(packets, losses, 400.0);
         }
-        self.measure_dispersion(packets, losses);
+        self.runs.add(acked, losses, f64::from(runs));
         if lost > 0 {
             if is_low {
                 self.verdicts.wireless += lost;
@@ -138,18 +149,6 @@ impl Evidence {
         }
         self.low.add(packets, lost, 600.0);
         self.learn();
-    }
-
-    fn measure_dispersion(&mut self, packets: f64, losses: f64) {
-        if packets <= 0.0 {
-            return;
-        }
-        let share = self.mean_loss.clamp(0.002, 0.998);
-        let variance = packets * share * (1.0 - share);
-        let ratio = (losses - packets * share).powi(2) / variance;
-        self.dispersion += 0.02 * (ratio.min(100.0) - self.dispersion);
-        let weight = (packets / 300.0).min(0.5);
-        self.mean_loss += weight * (losses / packets - self.mean_loss);
     }
 
     /// A drain that lost far less than the earlier ones shows that those were not drained: others
@@ -176,7 +175,7 @@ impl Evidence {
     }
 
     fn spread(&self) -> f64 {
-        self.dispersion.max(1.0)
+        self.runs.dispersion()
     }
 
     fn learn(&mut self) {
@@ -353,7 +352,7 @@ impl Evidence {
     /// The delays of the path are not what they were.
     pub(super) fn forget_delays(&mut self) {
         self.delay_max = 0.0;
-        self.last_rtt = 0.0;
+        self.last_delay = 0.0;
         self.forget_high();
     }
 

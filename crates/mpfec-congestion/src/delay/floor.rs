@@ -2,76 +2,144 @@
 
 use std::time::{Duration, Instant};
 
-/// Smallest RTT of the last one to two epochs. Unlike the estimator's own minimum it can be
-/// restarted when a drained queue shows that the path itself got longer.
+/// Smallest RTTs of the last one to two epochs, one for each way on which acknowledgements come
+/// back: with the least of all of them, a longer way would pass for a queue.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Floor {
-    min: Option<Duration>,
+pub(super) struct Floors {
+    routes: Vec<Route>,
+}
+
+#[derive(Debug, Clone)]
+struct Route {
+    number: u32,
+    /// Share of the samples of late, 0..1.
+    weight: f64,
+    floor: Floor,
+}
+
+/// An RTT, and on which way the acknowledgement came back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    pub(super) now: Instant,
+    pub(super) route: u32,
+    pub(super) rtt: Duration,
+    pub(super) smoothed: Duration,
+}
+
+impl Floors {
+    /// Returns by how many seconds the sample is above the floor of its route. Where somebody
+    /// else fills the queue, to `filled` seconds, no floor expires, and a new route is taken for
+    /// one with that queue; elsewhere for one with none, which the next drain corrects.
+    pub(super) fn on_sample(&mut self, sample: &Sample, filled: Option<f64>) -> f64 {
+        let known = self.routes.iter().position(|r| r.number == sample.route);
+        let index = known.unwrap_or_else(|| self.add(sample, filled.unwrap_or(0.0)));
+        let weight = if self.routes.len() == 1 { 1.0 } else { WEIGHT };
+        for (position, route) in self.routes.iter_mut().enumerate() {
+            let is_own = f64::from(u8::from(position == index));
+            route.weight += weight * (is_own - route.weight);
+        }
+        let floor = &mut self.routes[index].floor;
+        floor.on_sample(sample, filled.is_some());
+        sample.rtt.saturating_sub(floor.min).as_secs_f64()
+    }
+
+    /// Whether nothing is known of this way yet, but of others.
+    pub(super) fn is_new_route(&self, number: u32) -> bool {
+        !self.routes.is_empty() && self.routes.iter().all(|route| route.number != number)
+    }
+
+    fn add(&mut self, sample: &Sample, queue: f64) -> usize {
+        let queue = Duration::try_from_secs_f64(queue).unwrap_or_default();
+        let queue = if self.routes.is_empty() {
+            Duration::ZERO
+        } else {
+            queue.min(sample.rtt / 2)
+        };
+        let route = Route {
+            number: sample.route,
+            weight: 0.0,
+            floor: Floor::new(sample, sample.rtt.saturating_sub(queue)),
+        };
+        if self.routes.len() < MOST_ROUTES {
+            self.routes.push(route);
+            return self.routes.len() - 1;
+        }
+        let least = (0..MOST_ROUTES)
+            .min_by(|&a, &b| self.routes[a].weight.total_cmp(&self.routes[b].weight))
+            .unwrap_or(0);
+        self.routes[least] = route;
+        least
+    }
+
+    /// The path itself has become longer by so many seconds.
+    pub(super) fn rise(&mut self, delay: f64) {
+        let delay = Duration::try_from_secs_f64(delay).unwrap_or_default();
+        for route in &mut self.routes {
+            let floor = &mut route.floor;
+            floor.min = floor.min.saturating_add(delay);
+            floor.epoch_min = floor.min;
+        }
+    }
+
+    /// Seconds, the mean of the ways that acknowledgements took of late; `None` before the first
+    /// sample.
+    pub(super) fn get(&self) -> Option<f64> {
+        let all: f64 = self.routes.iter().map(|route| route.weight).sum();
+        let weighted = |route: &Route| route.weight * route.floor.min.as_secs_f64();
+        (all > 0.0).then(|| self.routes.iter().map(weighted).sum::<f64>() / all)
+    }
+}
+
+/// Unlike the estimator's own minimum it can be moved when a drained queue shows that the path
+/// itself got longer.
+#[derive(Debug, Clone)]
+struct Floor {
+    min: Duration,
     epoch_min: Duration,
-    epoch_ends: Option<Instant>,
+    epoch_ends: Instant,
 }
 
 impl Floor {
+    fn new(sample: &Sample, min: Duration) -> Self {
+        Self {
+            min,
+            epoch_min: min,
+            epoch_ends: sample.epoch_end(),
+        }
+    }
+
     /// Nothing expires while `is_filled`: somebody else may keep the queue from ever being empty.
-    pub(super) fn on_sample(
-        &mut self,
-        now: Instant,
-        rtt: Duration,
-        smoothed: Duration,
-        is_filled: bool,
-    ) {
-        let ended = self.epoch_ends.is_none_or(|end| now >= end);
-        if ended && is_filled && self.min.is_some() {
-            self.epoch_ends = Some(now + EPOCH.max(smoothed * 40));
-            self.epoch_min = self.min.unwrap_or(rtt);
+    fn on_sample(&mut self, sample: &Sample, is_filled: bool) {
+        let rtt = sample.rtt;
+        self.epoch_min = self.epoch_min.min(rtt);
+        self.min = self.min.min(rtt);
+        if sample.now < self.epoch_ends {
+            return;
         }
-        let ended = ended && !(is_filled && self.min.is_some());
-        match self.min {
-            Some(min) if !ended => {
-                self.min = Some(min.min(rtt));
-                self.epoch_min = self.epoch_min.min(rtt);
-            }
-            known => {
-                // A queue that several flows keep full for an epoch must not pass for the path.
-                let least = self.epoch_min.min(rtt);
-                self.min = Some(known.map_or(rtt, |known| least.min(known.mul_f64(MOST_RISE))));
-                self.epoch_min = rtt;
-                self.epoch_ends = Some(now + EPOCH.max(smoothed * 40));
-            }
+        if is_filled {
+            self.epoch_min = self.min;
+        } else {
+            // A queue that several flows keep full for an epoch must not pass for the path.
+            self.min = self.epoch_min.min(self.min.mul_f64(MOST_RISE));
+            self.epoch_min = rtt;
         }
-    }
-
-    /// Acknowledgements come back another way, which took `rtt` where the way before took
-    /// `before` just now: what no queue adds so fast, the way does. A shorter way shows by
-    /// itself. Returns whether the way is longer.
-    pub(super) fn reroute(&mut self, before: Duration, rtt: Duration) -> bool {
-        let Some(min) = self.min else {
-            return false;
-        };
-        let longer = rtt.saturating_sub(before);
-        if longer < min / 8 {
-            return false;
-        }
-        self.min = Some(min + longer);
-        self.epoch_min += longer;
-        true
-    }
-
-    /// The path is a different one: what was known of it no longer counts.
-    pub(super) fn restart(&mut self, rtt: Option<Duration>) {
-        self.min = rtt;
-        self.epoch_min = rtt.unwrap_or_default();
-        if rtt.is_none() {
-            self.epoch_ends = None;
-        }
-    }
-
-    /// Seconds; `None` before the first sample.
-    pub(super) fn get(&self) -> Option<f64> {
-        self.min.map(|min| min.as_secs_f64())
+        self.epoch_ends = sample.epoch_end();
     }
 }
+
+impl Sample {
+    fn epoch_end(&self) -> Instant {
+        self.now + EPOCH.max(self.smoothed.saturating_mul(40))
+    }
+}
+
+#[cfg(test)]
+mod tests;
 
 /// By how much the floor rises in an epoch at most.
 const MOST_RISE: f64 = 1.1;
 const EPOCH: Duration = Duration::from_secs(10);
+/// Of one sample in the share of its route.
+const WEIGHT: f64 = 1.0 / 16.0;
+/// More than a path's acknowledgements take at a time.
+const MOST_ROUTES: usize = 8;

@@ -40,8 +40,8 @@ mod tests;
 use std::time::{Duration, Instant};
 
 use self::compete::{Compete, Test};
-use self::evidence::{Evidence, Lesson};
-use self::floor::Floor;
+use self::evidence::{Evidence, Lesson, Losses};
+use self::floor::{Floors, Sample};
 use self::round::Round;
 use self::startup::Startup;
 use self::steady::{Drain, MAX_REFILL, MIN_TARGET, SHORT_QUEUE, Steady};
@@ -54,16 +54,11 @@ pub(crate) struct Delay {
     initial_window: f64,
     mode: Mode,
     window: f64,
-    floor: Floor,
-    last_rtt: Option<Duration>,
-    /// The RTT before acknowledgements began to come back another way, until the next one.
-    rerouted: Option<Duration>,
+    floor: Floors,
     round: Round,
     evidence: Evidence,
     /// Losses reported since the last acknowledgement.
-    lost: u64,
-    /// Those of them that left while packets were held back.
-    lost_drained: u64,
+    losses: Losses,
     /// Packets are held back.
     is_held: bool,
     /// A sibling drains its path.
@@ -127,13 +122,10 @@ impl Delay {
             initial_window: window,
             mode: Mode::Startup(Startup::new(window)),
             window,
-            floor: Floor::default(),
-            last_rtt: None,
-            rerouted: None,
+            floor: Floors::default(),
             round: Round::new(),
             evidence: Evidence::new(),
-            lost: 0,
-            lost_drained: 0,
+            losses: Losses::default(),
             is_held: false,
             sibling_drains: false,
             drained: None,
@@ -156,11 +148,6 @@ impl Delay {
 
     fn floor_seconds(&self) -> f64 {
         self.floor.get().unwrap_or(self.srtt)
-    }
-
-    fn set_floor(&mut self, rtt: f64) {
-        self.floor.restart(Duration::try_from_secs_f64(rtt).ok());
-        self.queue_delay = 0.0;
     }
 
     /// The window, or what a drain leaves of it.
@@ -281,7 +268,7 @@ impl Delay {
         }
         let fading = if limited { 0.97 } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
-        self.queue_delay = (round.rtt_min - floor).max(0.0);
+        self.queue_delay = round.delay_min;
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
             Mode::Steady(_) => self.steady_on_round(round, limited),
@@ -298,10 +285,11 @@ impl Delay {
         };
         self.answered_at = Some(now);
         self.round = Round::new();
-        self.evidence.on_unexplained(std::mem::take(&mut self.lost));
+        let losses = std::mem::take(&mut self.losses);
+        self.evidence.on_unexplained(losses.lost);
         if now.saturating_duration_since(since) > FORGETS {
             self.window = self.window.min(self.initial_window);
-            self.floor.restart(None);
+            self.floor = Floors::default();
             self.mode = Mode::Startup(Startup::new(self.window));
         } else {
             match &mut self.mode {
@@ -333,23 +321,27 @@ impl CongestionController for Delay {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.on_answer(ack.now);
         let (latest, smoothed) = (ack.rtt.adjusted(), ack.rtt.smoothed());
-        if let Some(before) = self.rerouted.take()
-            && self.floor.reroute(before, latest)
-        {
-            self.queue_delay = 0.0;
-            self.evidence.forget_delays();
-            self.round = Round::new();
-        }
-        self.last_rtt = Some(latest);
         let is_filled = matches!(self.mode, Mode::Compete(_));
-        self.floor.on_sample(ack.now, latest, smoothed, is_filled);
+        let sample = Sample {
+            now: ack.now,
+            route: ack.route,
+            rtt: latest,
+            smoothed,
+        };
+        let filled = is_filled.then_some(self.queue_delay);
+        let is_new = self.floor.is_new_route(ack.route);
+        let delay = self.floor.on_sample(&sample, filled);
+        if let Mode::Steady(steady) = &mut self.mode
+            && is_new
+        {
+            steady.make_drain_due();
+        }
         self.srtt = smoothed.as_secs_f64();
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
-        let (rtt, floor) = (latest.as_secs_f64(), self.floor_seconds());
-        let lost = std::mem::take(&mut self.lost);
-        let lost_drained = std::mem::take(&mut self.lost_drained);
+        let losses = std::mem::take(&mut self.losses);
+        let lost = losses.lost;
         let packet_time = 1.0 / self.rate.max(1.0);
         let lesson = self.lesson();
         let of_lost = match self.drained {
@@ -357,15 +349,15 @@ impl CongestionController for Delay {
             _ => Lesson::None,
         };
         self.evidence.on_ack(
-            (rtt, floor, packet_time),
+            (delay, packet_time),
             f64::from(ack.packets),
-            (lost, lost_drained),
+            losses,
             (lesson, of_lost),
         );
-        self.round.on_ack(ack, latest, lost);
+        self.round.on_ack(ack, delay, lost);
         match self.mode {
             Mode::Startup(_) => {
-                self.startup_on_ack(ack, rtt, lost);
+                self.startup_on_ack(ack, delay, lost);
                 if !matches!(self.mode, Mode::Startup(_)) {
                     // What is in flight was sent in start-up.
                     self.round = Round::starting(ack.now);
@@ -410,12 +402,13 @@ impl CongestionController for Delay {
         } else if self.answered_at.is_some_and(|at| event.sent_at < at) {
             self.evidence.on_unexplained(packets);
         } else {
-            self.lost += packets;
+            self.losses.lost += packets;
+            self.losses.runs = self.losses.runs.saturating_add(event.runs);
             if self
                 .drained
                 .is_some_and(|drained| drained.holds(event.sent_at))
             {
-                self.lost_drained += packets;
+                self.losses.drained += packets;
             }
         }
     }
@@ -429,14 +422,10 @@ impl CongestionController for Delay {
         self.on_answer(now);
     }
 
-    fn on_ack_route_change(&mut self) {
-        self.rerouted = self.last_rtt;
-    }
-
     fn on_persistent_congestion(&mut self, _now: Instant) {
         self.window = MIN_WINDOW;
         self.mode = Mode::Startup(Startup::new(self.window));
-        self.floor.restart(None);
+        self.floor = Floors::default();
         self.evidence.forget_delays();
         self.round = Round::new();
     }

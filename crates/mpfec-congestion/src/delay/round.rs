@@ -12,10 +12,10 @@ pub(super) struct Round {
     start: Option<Instant>,
     pub(super) acked: f64,
     pub(super) lost: f64,
-    /// Smallest RTT, seconds; infinite before the first sample.
-    pub(super) rtt_min: f64,
-    /// Largest RTT, seconds.
-    pub(super) rtt_max: f64,
+    /// Smallest delay above the floor, seconds; infinite before the first sample.
+    pub(super) delay_min: f64,
+    /// Largest of them.
+    pub(super) delay_max: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -28,8 +28,8 @@ impl Round {
             start: None,
             acked: 0.0,
             lost: 0.0,
-            rtt_min: f64::INFINITY,
-            rtt_max: 0.0,
+            delay_min: f64::INFINITY,
+            delay_max: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
@@ -53,12 +53,12 @@ impl Round {
         self.lost / (self.acked + self.lost).max(1.0)
     }
 
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rtt: Duration, lost: u64) {
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
         self.lost += lost as f64;
-        self.rtt_min = self.rtt_min.min(rtt.as_secs_f64());
-        self.rtt_max = self.rtt_max.max(rtt.as_secs_f64());
+        self.delay_min = self.delay_min.min(delay);
+        self.delay_max = self.delay_max.max(delay);
         self.app_limited |= ack.app_limited;
     }
 

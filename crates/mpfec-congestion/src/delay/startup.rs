@@ -14,7 +14,7 @@ pub(super) struct Startup {
     acked_before: f64,
     /// Rounds in a row in which hardly more was acknowledged than in the one before.
     flat: u32,
-    /// Smallest RTT of the last few acknowledgements, seconds.
+    /// Smallest delay above the floor of the last few acknowledgements, seconds.
     recent_min: f64,
     recent_packets: u32,
     recent_acks: u32,
@@ -38,8 +38,8 @@ impl Delay {
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
     /// packet times, or when loss leaves no doubt.
-    pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, rtt: f64, lost: u64) {
-        let (floor, round_min) = (self.floor_seconds(), self.round.rtt_min);
+    pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
+        let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
         let Mode::Startup(startup) = &mut self.mode else {
@@ -50,26 +50,26 @@ impl Delay {
             let limit = (2.0 * startup.window_before).min(MAX_WINDOW);
             self.window = grown.min(limit).max(self.window);
         }
-        startup.recent_min = startup.recent_min.min(rtt);
+        startup.recent_min = startup.recent_min.min(delay);
         startup.recent_packets = startup.recent_packets.saturating_add(ack.packets);
         startup.recent_acks = startup.recent_acks.saturating_add(1);
         let mut risen = 0.0;
         if startup.recent_packets >= 8 && startup.recent_acks >= 3 {
-            risen = startup.recent_min - floor;
+            risen = startup.recent_min;
             startup.recent_min = f64::INFINITY;
             startup.recent_packets = 0;
             startup.recent_acks = 0;
         } else if self.window < 32.0 && round_min.is_finite() {
-            risen = round_min - floor;
+            risen = round_min;
         }
         let limit = (floor / 8.0)
             .clamp(0.002, 0.016)
             .max(2.0 * packet_time.min(0.02));
         let congested = lost > 0
-            && rtt - floor > 0.5 * self.evidence.delay_max()
+            && delay > 0.5 * self.evidence.delay_max()
             && self.evidence.shows_clear_congestion();
         if risen > limit || congested {
-            self.leave_startup(rtt);
+            self.leave_startup(delay);
         }
     }
 
@@ -93,7 +93,7 @@ impl Delay {
             let enough = if round.acked > 60.0 { 1 } else { 3 };
             let is_lost = self.window > 8.0 * (round.acked + 4.0);
             if startup.flat >= enough || is_lost {
-                return self.leave_startup(round.rtt_min);
+                return self.leave_startup(round.delay_min);
             }
         }
         startup.acked_before = round.acked;
@@ -116,7 +116,7 @@ impl Delay {
     /// What is in the queue is given back. No more stays than 1.1 times what is delivered and
     /// what refills the losses, or the middle between the window that made no queue and the
     /// one that did: on long paths the rate measured is that of a round ago.
-    fn leave_startup(&mut self, rtt: f64) {
+    fn leave_startup(&mut self, delay: f64) {
         let floor = self.floor_seconds();
         let Mode::Startup(startup) = &self.mode else {
             return;
@@ -127,7 +127,7 @@ impl Delay {
         let delivered = self.delivered_now.max(self.delivered_max);
         let needed = 1.1 * delivered * floor / (1.0 - self.evidence.baseline().min(0.9));
         let needed = needed.max(middle);
-        let drained = self.window * floor / rtt.max(floor);
+        let drained = self.window * floor / (floor + delay.max(0.0));
         self.window = drained.min(needed).max(MIN_WINDOW);
         let mut steady = Steady::new(self.window);
         // Start-up may have overrun a short queue: what it lost says nothing about the link.

@@ -92,6 +92,13 @@ impl Steady {
     }
 }
 
+impl Steady {
+    /// The next ordinary round begins a drain.
+    pub(super) fn make_drain_due(&mut self) {
+        self.cycle = DRAIN_EVERY;
+    }
+}
+
 impl Delay {
     pub(super) fn steady_on_round(&mut self, round: &Round, limited: bool) {
         let target = self.target();
@@ -255,7 +262,7 @@ impl Delay {
             .min(1.3 * arrives * floor + 2.0 * target)
             .max(MIN_WINDOW);
         if self.is_longer_path(target) {
-            return self.restart(round.rtt_min);
+            return self.restart(round.delay_min);
         }
         // An application that leaves the path idle now and then drains it by itself.
         if !round.app_limited {
@@ -303,7 +310,7 @@ impl Delay {
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
         steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        if steady.cycle < 8 && !joins {
+        if steady.cycle < DRAIN_EVERY && !joins {
             return;
         }
         steady.cycle = 0;
@@ -387,6 +394,8 @@ impl Delay {
     }
 }
 
+/// Rounds between two drains.
+const DRAIN_EVERY: u32 = 8;
 /// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
 pub(super) const DEEP: f64 = 0.9;
 /// A queue of fewer packets is too short to compete in: the window alone is as fair.

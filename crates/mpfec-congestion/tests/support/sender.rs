@@ -35,6 +35,7 @@ pub(super) struct Sender {
     /// Number of the first packet of `packets`.
     first: u64,
     largest_acked: Option<u64>,
+    last_lost: Option<u64>,
     in_flight: u64,
     last_sent: Instant,
     last_heard: Instant,
@@ -58,6 +59,7 @@ impl Sender {
             packets: VecDeque::new(),
             first: 0,
             largest_acked: None,
+            last_lost: None,
             in_flight: 0,
             last_sent: now,
             last_heard: now,
@@ -249,6 +251,7 @@ impl Sender {
             in_flight: self.in_flight,
             app_limited: self.app_limited,
             rtt: &self.rtt,
+            route: 0,
             rate,
             coding: CodingFeedback::default(),
             group: Group {
@@ -283,7 +286,7 @@ impl Sender {
             return;
         };
         let delay = self.loss_delay();
-        let (mut lost, mut newest) = (0_u32, None::<Instant>);
+        let (mut lost, mut runs, mut newest) = (0_u32, 0, None::<Instant>);
         for (index, packet) in self.packets.iter_mut().enumerate() {
             let number = self.first + index as u64;
             if number >= largest {
@@ -295,6 +298,7 @@ impl Sender {
                 packet.state = State::Lost;
                 self.in_flight -= PACKET;
                 lost += 1;
+                runs += u32::from(self.last_lost.replace(number) != number.checked_sub(1));
                 newest = newest.max(Some(packet.at));
             }
         }
@@ -313,6 +317,7 @@ impl Sender {
                 sent_at,
                 bytes: u64::from(lost) * PACKET,
                 packets: lost,
+                runs,
                 in_flight: self.in_flight,
                 ecn: false,
                 coding: CodingFeedback::default(),

@@ -162,9 +162,6 @@ impl Connection {
             return Ok(());
         }
         let (id, slot) = (path.id, path.slot);
-        if path.ack_route.on_ack(now, via, path.rtt.smoothed()) {
-            path.controller.on_ack_route_change();
-        }
         let mut bytes = 0;
         let mut packets = 0;
         let mut sent_at = None;
@@ -176,6 +173,7 @@ impl Connection {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 let delay = ack.delay.min(path.peer_ack_delay);
                 path.rtt.update(now, sample, delay);
+                path.rtt_route = via;
                 path.received.set_rtt(path.rtt.smoothed());
             }
             path.reordering
@@ -260,6 +258,7 @@ impl Connection {
             in_flight: path.space.bytes_in_flight(),
             app_limited: path.app_limited,
             rtt: &path.rtt,
+            route: path.rtt_route,
             rate,
             coding,
             group: Group {
@@ -313,6 +312,7 @@ impl Connection {
             sent_at,
             bytes: 0,
             packets: 0,
+            runs: 0,
             in_flight: path.space.bytes_in_flight(),
             ecn: true,
             coding: CodingFeedback::default(),
@@ -393,11 +393,13 @@ impl Connection {
             };
             let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
             path.losses.on_lost(packets as u32, window);
+            let runs = path.losses.runs(lost.iter().map(|lost| lost.packet_number));
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
                 bytes,
                 packets: packets as u32,
+                runs,
                 in_flight: path.space.bytes_in_flight(),
                 ecn: false,
                 coding,

@@ -207,6 +207,7 @@ impl Connection {
                 sent_at,
                 bytes: u64::from(path.mtu.current()),
                 packets: 1,
+                runs: 1,
                 in_flight: path.space.bytes_in_flight(),
                 ecn: false,
                 coding: CodingFeedback::default(),

@@ -14,6 +14,8 @@ pub(crate) struct LossWatch {
     window: f64,
     trend: RateTrend,
     evidence: Option<LossEvidence>,
+    /// The packet number that was lost last.
+    last_lost: Option<u64>,
 }
 
 impl LossWatch {
@@ -21,6 +23,14 @@ impl LossWatch {
     pub(crate) fn on_lost(&mut self, packets: u32, window: f64) {
         self.burst = packets;
         self.window = window;
+    }
+
+    /// How many runs of consecutive packet numbers are among these, in ascending order; one that
+    /// goes on from the call before was counted then.
+    pub(crate) fn runs(&mut self, packet_numbers: impl Iterator<Item = u64>) -> u32 {
+        let begins = |number: u64| self.last_lost.replace(number) != number.checked_sub(1);
+        let runs = packet_numbers.map(begins).filter(|begins| *begins).count();
+        u32::try_from(runs).unwrap_or(u32::MAX)
     }
 
     /// An acknowledgement left `in_flight` bytes on a path of so many bytes per second.

@@ -1,6 +1,5 @@
 //! One subflow: its address, packet number space, congestion control and liveness.
 
-mod ack_route;
 mod ecn;
 mod liveness;
 mod loss_rate;
@@ -23,7 +22,6 @@ use crate::address::FourTuple;
 use crate::parity::{ParityReceiver, ParitySender};
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
-use self::ack_route::AckRoute;
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::Liveness;
 pub(crate) use self::loss_rate::LossRate;
@@ -117,7 +115,8 @@ pub(crate) struct Path {
     pub(crate) last_received: Option<Instant>,
     /// Whether the peer fell silent, at a client.
     pub(crate) quiet: Quiet,
-    pub(crate) ack_route: AckRoute,
+    /// The path on which the newest RTT sample came back.
+    pub(crate) rtt_route: u32,
     /// When something sent on the path was acknowledged last.
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
@@ -199,7 +198,7 @@ impl Path {
             counters: PathCounters::default(),
             last_received: None,
             quiet: Quiet::default(),
-            ack_route: AckRoute::default(),
+            rtt_route: id,
             last_answer: None,
             is_to_be_asked: false,
             given_up: 0,

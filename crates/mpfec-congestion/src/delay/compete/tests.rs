@@ -107,9 +107,9 @@ fn beside(window: f64, others: f64) -> Delay {
         control.srtt = rtt;
         let mut round = Round::new();
         round.acked = before;
-        round.rtt_min = rtt;
+        round.delay_min = rtt - 0.05;
         // The queue of somebody else is never quite steady.
-        round.rtt_max = 1.2 * rtt;
+        round.delay_max = 1.2 * rtt - 0.05;
         round.in_flight_max = effective;
         control.on_round(&round, rtt);
         before = effective;
@@ -169,7 +169,7 @@ fn a_cut_is_left_to_take_effect_for_two_rounds() {
         assert_eq!(compete.test, Test::No);
         control.marked = true;
         let mut round = Round::new();
-        (round.acked, round.rtt_min, round.rtt_max) = (70.0, 0.07, 0.1);
+        (round.acked, round.delay_min, round.delay_max) = (70.0, 0.02, 0.05);
         (control.srtt, control.delivered_max) = (0.07, 1400.0);
         control.on_round(&round, 0.07);
         assert_eq!(control.window, 70.0, "no second cut in round {rounds}");

@@ -1,7 +1,7 @@
 //! Verdicts on planted sequences of losses and delays.
 
 use super::super::tests::Random;
-use super::{Evidence, Lesson};
+use super::{Evidence, Lesson, Losses, Runs};
 
 /// Rounds of a flow of 100 packets on a path of 100 ms that carries 1000 packets per second.
 struct Flow {
@@ -24,7 +24,6 @@ struct Flow {
     ignores_dispersion: bool,
 }
 
-const FLOOR: f64 = 0.1;
 const PACKET_TIME: f64 = 0.001;
 const WINDOW: u32 = 100;
 /// Acknowledgements of a round.
@@ -78,16 +77,19 @@ impl Flow {
     /// A round at a queue delay that rises to `delay` and falls again.
     fn pass(&mut self, delay: f64, lesson: Lesson) {
         let per_ack = (WINDOW / ACKS).max(1);
-        let (mut acked, mut lost) = (0.0, 0);
+        let (mut acked, mut lost, mut runs, mut was_lost) = (0.0, 0, 0, false);
         for packet in 0..WINDOW {
             self.packets += 1;
             let phase = f64::from(packet) / f64::from(WINDOW);
             let delay = delay * (1.0 - (2.0 * phase - 1.0).abs());
-            if self.is_lost(delay) {
+            let is_lost = self.is_lost(delay);
+            if is_lost {
                 lost += 1;
+                runs += u32::from(!was_lost);
             } else {
                 acked += 1.0;
             }
+            was_lost = is_lost;
             if packet % per_ack != per_ack - 1 {
                 continue;
             }
@@ -96,14 +98,18 @@ impl Flow {
                 Lesson::None | Lesson::StartingUp => (0, Lesson::None),
             };
             self.evidence.on_ack(
-                (FLOOR + delay, FLOOR, PACKET_TIME),
+                (delay, PACKET_TIME),
                 acked,
-                (lost, drained),
+                Losses {
+                    lost,
+                    drained,
+                    runs,
+                },
                 (lesson, of_lost),
             );
-            (acked, lost) = (0.0, 0);
+            (acked, lost, runs) = (0.0, 0, 0);
             if self.ignores_dispersion {
-                self.evidence.dispersion = 1.0;
+                self.evidence.runs = Runs::default();
             }
         }
         if self.first.is_none() && self.evidence.congestion() > 0.0 {
@@ -247,17 +253,22 @@ fn a_full_queue_on_a_noisy_link_is_found_within_three_rounds() {
 #[test]
 fn a_newcomer_without_a_baseline_forgives_some_losses_but_not_a_third_of_its_packets() {
     let mut evidence = Evidence::new();
-    let delays = (FLOOR + 0.05, FLOOR, PACKET_TIME);
+    let delays = (0.05, PACKET_TIME);
+    let lost = |lost: u32| Losses {
+        lost: lost.into(),
+        drained: 0,
+        runs: lost,
+    };
     let nothing = (Lesson::None, Lesson::None);
-    evidence.on_ack(delays, 10.0, (4, 0), nothing);
+    evidence.on_ack(delays, 10.0, lost(4), nothing);
     assert!(!evidence.knows_baseline());
     assert_eq!(evidence.congestion(), 0.0);
     assert!(!evidence.shows_clear_congestion());
     for _ in 0..10 {
-        evidence.on_ack(delays, 8.0, (2, 0), nothing);
+        evidence.on_ack(delays, 8.0, lost(2), nothing);
         assert_eq!(evidence.congestion(), 0.0);
     }
-    evidence.on_ack(delays, 10.0, (40, 0), nothing);
+    evidence.on_ack(delays, 10.0, lost(40), nothing);
     assert!(evidence.congestion() > 0.3, "{}", evidence.congestion());
     assert!(evidence.shows_clear_congestion());
 }

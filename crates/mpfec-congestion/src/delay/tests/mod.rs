@@ -7,9 +7,25 @@ mod pace;
 use std::time::{Duration, Instant};
 
 use super::Delay;
+use super::floor::{Floors, Sample};
 use crate::{
     Ack, CodingFeedback, CongestionController, CongestionEvent, Group, RttEstimator, Subflow,
 };
+
+impl Delay {
+    /// The path is one of so many seconds.
+    pub(super) fn set_floor(&mut self, seconds: f64) {
+        let rtt = Duration::from_secs_f64(seconds);
+        self.floor = Floors::default();
+        let sample = Sample {
+            now: epoch(),
+            route: 0,
+            rtt,
+            smoothed: rtt,
+        };
+        self.floor.on_sample(&sample, None);
+    }
+}
 
 /// Bytes of every packet.
 pub(super) const MSS: u16 = 1500;
@@ -112,6 +128,7 @@ impl Link {
             in_flight: in_flight as u64 * u64::from(MSS),
             app_limited,
             rtt: &self.rtt,
+            route: 0,
             rate: None,
             coding: CodingFeedback::default(),
             group: Group {
@@ -127,6 +144,7 @@ impl Link {
             sent_at,
             bytes: u64::from(packets) * u64::from(MSS),
             packets,
+            runs: 1,
             in_flight: 0,
             ecn: false,
             coding: CodingFeedback::default(),
