@@ -197,9 +197,11 @@ impl Evidence {
         self.deep.packets > 24.0
     }
 
-    /// What deep drains lose, a little towards the middle, and the variance of one packet.
+    /// What deep drains lose, as if they had also seen one burst lost and one arrive, and the
+    /// variance of one packet.
     fn clean(&self) -> (f64, f64) {
-        let clean = (self.deep.lost + 1.0) / (self.deep.packets + 2.0);
+        let burst = 0.5 * (1.0 + self.spread());
+        let clean = (self.deep.lost + burst) / (self.deep.packets + 2.0 * burst);
         (clean, self.spread() * clean * (1.0 - clean))
     }
 
@@ -327,6 +329,7 @@ impl Evidence {
             self.low = Count::default();
             self.deep = Count::default();
             self.baseline = 0.0;
+            self.runs = Runs::default();
         }
         self.forget_recent();
         is_doubtful

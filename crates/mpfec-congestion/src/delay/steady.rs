@@ -327,7 +327,7 @@ impl Delay {
             self.evidence.knows_clean_loss()
         };
         let is_due = !knows || steady.drains.is_multiple_of(often);
-        let deep = (p0 > 0.01 || !self.evidence.knows_baseline()) && is_due;
+        let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
             window = window.min(DEEP * self.delivered_mean * floor);

@@ -26,18 +26,23 @@ impl Runs {
     /// probabilities `p` and `q` that a run begins and ends (Gilbert), a loss is correlated with
     /// the next packet's by `r = 1 - p - q`, and the ratio is `(1 + r) / (1 - r)`.
     ///
-    /// A queue that overflows because a little too much arrives drops single packets, and so
-    /// does not excuse itself.
+    /// A queue that overflows drops single packets, or two in a row where flows meet: runs so
+    /// short are no bursts, so that an overflow does not excuse itself.
     pub(super) fn dispersion(&self) -> f64 {
         let ends = (self.runs + 1.0) / (self.lost + 1.0);
         let begins = self.runs / self.arrived.max(1.0);
         let correlation = (1.0 - ends - begins).clamp(0.0, MOST_CORRELATED);
-        (1.0 + correlation) / (1.0 - correlation)
+        let shown = (1.0 + correlation) / (1.0 - correlation);
+        let is_burst = ((1.0 / ends - SHORT_RUN) / (BURST - SHORT_RUN)).clamp(0.0, 1.0);
+        1.0 + is_burst * (shown - 1.0)
     }
 }
 
 /// Packets.
-const MEMORY: f64 = 3000.0;
+const MEMORY: f64 = 2000.0;
+/// Mean runs up to the one are no bursts, those from the other on are.
+const SHORT_RUN: f64 = 1.5;
+const BURST: f64 = 3.0;
 /// Bursts of twenty packets.
 const MOST_CORRELATED: f64 = 0.95;
 
