@@ -171,7 +171,7 @@ impl Delay {
     }
 
     pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
-        let excess = self.evidence.at_high_delay();
+        let excess = self.evidence.congestion();
         let p0 = self.evidence.baseline();
         let drained = DEEP * self.delivered_mean * self.floor_seconds();
         let floor = self.floor_seconds();

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::super::Delay;
+use super::super::evidence::{Lesson, Losses};
 use super::super::tests::limits::{event, run};
 use super::super::tests::{MSS, epoch};
 use super::{Compete, Growth, Mode, Round, Test};
@@ -174,6 +175,36 @@ fn a_cut_is_left_to_take_effect_for_two_rounds() {
         control.on_round(&round, 0.07);
         assert_eq!(control.window, 70.0, "no second cut in round {rounds}");
     }
+}
+
+#[test]
+fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.window = 100.0;
+    control.compete(100.0);
+    let packet_time = 0.000_5;
+    let see = |control: &mut Delay, delay, acked, lost: u32, lesson| {
+        let losses = Losses {
+            lost: lost.into(),
+            drained: 0,
+            runs: lost,
+        };
+        let lessons = (lesson, Lesson::None);
+        let times = (delay, packet_time);
+        control.evidence.on_ack(times, acked, losses, lessons);
+    };
+    see(&mut control, 0.0, 30.0, 0, Lesson::DeeplyDrained);
+    see(&mut control, 0.08, 1.0, 0, Lesson::None);
+    see(&mut control, 0.01, 1.0, 0, Lesson::None);
+    for _ in 0..3 {
+        see(&mut control, 0.012, 70.0, 30, Lesson::None);
+        let mut round = Round::new();
+        (round.acked, round.lost, round.delay_min, round.delay_max) = (70.0, 30.0, 0.01, 0.012);
+        (control.srtt, control.delivered_max) = (0.062, 2000.0);
+        control.on_round(&round, 0.062);
+    }
+    assert!(control.window < 75.0, "{:.0}", control.window);
 }
 
 proptest! {
