@@ -6,6 +6,9 @@
 //! of some packets (FAST TCP); loss counts only where it exceeds what the link loses without a
 //! queue (see `evidence`).
 //!
+//! It starts with 20 packets, on a long path with as many as a faster sibling makes likely, and
+//! doubles them (see `startup`).
+//!
 //! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
 //! window in packets, `p0` the link's own share of loss:
 //!
@@ -120,7 +123,7 @@ impl Delay {
         Self {
             mss: f64::from(mss.max(1)),
             initial_window: window,
-            mode: Mode::Startup(Startup::new(window)),
+            mode: Mode::Startup(Startup::first(window)),
             window,
             floor: Floors::default(),
             round: Round::new(),
@@ -457,8 +460,8 @@ impl CongestionController for Delay {
     fn pacing_rate(&self) -> Option<u64> {
         let rtt = (self.floor.get()? + self.queue_delay).max(self.srtt);
         let window = self.effective_window();
-        let rate = match self.mode {
-            Mode::Startup(_) => 2.0 * window / rtt,
+        let rate = match &self.mode {
+            Mode::Startup(startup) => startup.pace() * window / rtt,
             Mode::Compete(_) => 1.2 * window / rtt,
             // Timers are no finer than such a round trip: the window alone does better.
             Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,

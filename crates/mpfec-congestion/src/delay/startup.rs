@@ -18,6 +18,10 @@ pub(super) struct Startup {
     recent_min: f64,
     recent_packets: u32,
     recent_acks: u32,
+    /// Nothing is known yet of what the path carries.
+    is_first: bool,
+    /// Windows per round trip that the pacer lets out.
+    pace: f64,
 }
 
 impl Startup {
@@ -30,15 +34,57 @@ impl Startup {
             recent_min: f64::INFINITY,
             recent_packets: 0,
             recent_acks: 0,
+            is_first: false,
+            pace: 2.0,
         }
+    }
+
+    /// The start of a path of which nothing is known.
+    pub(super) fn first(window: f64) -> Self {
+        Self {
+            is_first: true,
+            ..Self::new(window)
+        }
+    }
+
+    pub(super) fn pace(&self) -> f64 {
+        self.pace
     }
 }
 
 impl Delay {
+    /// What a first window puts at stake is its rate for a round trip, and twenty packets are
+    /// the less the longer that is. So a long path beside a shorter one that is under way begins
+    /// with `min(2 x rate of the sibling, 400 packets/s) x RTT`, at most 250 packets, which take
+    /// the whole round trip to leave: the sibling's rate is a round trip old, in which it may
+    /// have doubled.
+    fn raise_first_window(&mut self, ack: &Ack<'_>) {
+        let rtt = ack.rtt.adjusted().as_secs_f64();
+        let siblings = ack.group.subflows.iter().enumerate();
+        let fastest = siblings
+            .filter(|(index, sibling)| {
+                *index != ack.group.me && rtt > SLOWER * sibling.srtt.as_secs_f64()
+            })
+            .map(|(_, sibling)| sibling.delivery_rate)
+            .max();
+        let rate = (2.0 * fastest.unwrap_or(0) as f64 / self.mss).min(FIRST_RATE);
+        let window = (rate * rtt).min(MOST_FIRST);
+        let is_untried = self.round.acked < UNTRIED;
+        let Mode::Startup(startup) = &mut self.mode else {
+            return;
+        };
+        if startup.is_first && is_untried && window > self.window {
+            self.window = window;
+            startup.window_before = window;
+            startup.pace = 1.0;
+        }
+    }
+
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
     /// packet times, or when loss leaves no doubt.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
+        self.raise_first_window(ack);
         let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
@@ -80,6 +126,7 @@ impl Delay {
             return;
         };
         startup.window_before = self.window;
+        (startup.is_first, startup.pace) = (false, 2.0);
         let is_flat = round.acked < 1.3 * startup.acked_before;
         if (is_flat || !limited) && round.lost > OVERRUN * round.acked {
             return self.leave_overrun();
@@ -143,3 +190,11 @@ impl Delay {
 
 /// Packets lost for each delivered one, which no link loses by itself and remains of use.
 const OVERRUN: f64 = 4.0;
+/// Packets per second: a first window of 20 packets in 50 ms.
+const FIRST_RATE: f64 = 400.0;
+/// Packets in a first window, however long the path is.
+const MOST_FIRST: f64 = 250.0;
+/// By how much a path is longer than a sibling that was under way when it began.
+const SLOWER: f64 = 1.25;
+/// Fewer packets that arrived say nothing of what the path carries.
+const UNTRIED: f64 = 8.0;

@@ -25,12 +25,24 @@ fn paced_blocks_hardly_wait_for_what_is_lost() {
         ("fmtcp-1", 171.0),
         ("fmtcp-3", 171.0),
         ("fmtcp-6", 302.0),
+        ("fmtcp-8", 752.0),
         ("dfec-l3-r25", 33.0),
         ("dfec-l5-r400", 302.0),
         ("pnc", 484.0),
     ] {
         let p99 = run(&scenario, case, "blocks").metrics["block_delay_ms.p99"];
         assert!(p99 <= most, "{case}: {p99:.0} ms, at most {most}");
+    }
+}
+
+/// 10 MB, handshake included, within 1.25 times the time at the limit and two round trips of the
+/// fastest path, although the second path has two and three times its delay.
+#[test]
+fn a_long_path_has_its_part_in_a_short_transfer() {
+    let scenario = Scenario::named("limits").expect("built in");
+    for case in ["fmtcp-6", "fmtcp-7"] {
+        let ratio = run(&scenario, case, "10 MB").metrics["completion_ratio"];
+        assert!(ratio <= 1.25, "{case}: {ratio:.3} times the least time");
     }
 }
 

@@ -3,6 +3,7 @@
 mod drain;
 pub(super) mod limits;
 mod pace;
+mod startup;
 
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,10 @@ pub(super) struct Link {
     /// Packets that the queue holds.
     pub(super) queue: f64,
     pub(super) sibling_drains: bool,
+    /// Bytes per second that the sibling delivers.
+    pub(super) sibling_rate: u64,
+    /// The sibling's RTT, if it is another.
+    pub(super) sibling_rtt: Option<Duration>,
     rtt: RttEstimator,
 }
 
@@ -72,6 +77,8 @@ impl Link {
             floor,
             queue,
             sibling_drains: false,
+            sibling_rate: 1_000_000,
+            sibling_rtt: None,
             rtt: RttEstimator::new(Duration::from_millis(100)),
         }
     }
@@ -118,6 +125,8 @@ impl Link {
         };
         let sibling = Subflow {
             drains: self.sibling_drains,
+            delivery_rate: self.sibling_rate,
+            srtt: self.sibling_rtt.unwrap_or(rtt),
             ..own
         };
         self.control.on_ack(&Ack {

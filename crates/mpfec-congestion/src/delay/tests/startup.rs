@@ -1,0 +1,105 @@
+//! What a path begins with.
+
+use std::time::Duration;
+
+use super::super::Mode;
+use super::{Link, MSS, epoch};
+use crate::CongestionController;
+
+/// A path with a shorter sibling that delivers `sibling` packets per second, when its first packet has
+/// been acknowledged after `rtt` seconds.
+fn measured(rtt: f64, sibling: f64) -> Link {
+    let mut link = Link::new(10_000.0, rtt, 50.0);
+    link.sibling_rate = (sibling * f64::from(MSS)) as u64;
+    link.sibling_rtt = Some(Duration::from_secs_f64(rtt / 1.4));
+    link.now += Duration::from_secs_f64(rtt);
+    link.ack(1, Duration::from_secs_f64(rtt), 1.0, true);
+    link
+}
+
+fn window(link: &Link) -> f64 {
+    link.control.cwnd() as f64 / f64::from(MSS)
+}
+
+#[test]
+fn a_long_path_begins_with_twice_the_rate_of_a_slow_sibling() {
+    for (rtt, sibling) in [(0.2, 80.0), (0.6, 30.0), (0.6, 190.0), (1.0, 100.0)] {
+        let link = measured(rtt, sibling);
+        for rate in [window(&link) / rtt, link.pace()] {
+            let is_near = (rate / (2.0 * sibling) - 1.0).abs() < 0.06;
+            assert!(is_near, "{rtt} s, sibling {sibling}: {rate} packets/s");
+        }
+    }
+}
+
+#[test]
+fn beside_a_fast_sibling_a_long_path_begins_with_the_rate_of_a_short_one() {
+    for rtt in [0.1, 0.2, 0.6] {
+        let link = measured(rtt, 50_000.0);
+        for rate in [window(&link) / rtt, link.pace()] {
+            assert!((390.0..=411.0).contains(&rate), "{rtt} s: {rate} packets/s");
+        }
+    }
+}
+
+#[test]
+fn a_short_path_and_one_without_a_fast_sibling_begin_with_twenty_packets() {
+    let cases = [
+        (0.005, 1e5),
+        (0.045, 1e5),
+        (0.2, 0.0),
+        (2.0, 0.0),
+        (0.5, 15.0),
+    ];
+    for (rtt, sibling) in cases {
+        let link = measured(rtt, sibling);
+        let window = window(&link);
+        assert!((20.0..=21.0).contains(&window), "{rtt} s: {window} packets");
+        assert!(
+            link.pace() > 1.9 * window / rtt,
+            "{} packets/s",
+            link.pace()
+        );
+    }
+}
+
+#[test]
+fn paths_of_equal_length_begin_with_twenty_packets_each() {
+    let mut link = Link::new(10_000.0, 0.4, 50.0);
+    link.ack(1, Duration::from_millis(400), 1.0, true);
+    assert!(window(&link) <= 21.0, "{} packets", window(&link));
+}
+
+#[test]
+fn no_path_begins_with_more_than_250_packets() {
+    for rtt in [0.7, 2.0, 30.0] {
+        let window = window(&measured(rtt, 1e5));
+        assert!((249.0..=251.0).contains(&window), "{rtt} s: {window}");
+    }
+}
+
+#[test]
+fn what_a_path_has_carried_itself_counts_and_not_its_sibling() {
+    let mut link = measured(0.4, 0.0);
+    link.round(f64::INFINITY);
+    link.sibling_rate = 1_000_000_000;
+    let before = window(&link);
+    link.round(f64::INFINITY);
+    let after = window(&link);
+    assert!(
+        (1.8..=2.0).contains(&(after / before)),
+        "from {before} to {after} packets"
+    );
+    assert!(link.pace() > 1.9 * after / 0.4, "{} packets/s", link.pace());
+}
+
+#[test]
+fn a_path_that_lost_everything_does_not_begin_as_a_new_one() {
+    let mut link = measured(0.4, 1000.0);
+    link.control.on_persistent_congestion(epoch());
+    link.now += Duration::from_millis(400);
+    link.ack(1, Duration::from_millis(400), 1.0, true);
+    assert!(matches!(link.control.mode, Mode::Startup(_)));
+    let window = window(&link);
+    assert!(window <= 5.0, "{window} packets");
+}
