@@ -17,6 +17,12 @@ impl Target {
     /// 5 % to the nearest step.
     pub(crate) const REPEATED: Self = Self(35);
 
+    /// [`REPEATED`](Self::REPEATED) to the power of one more than `times`, thrice at most.
+    pub(crate) fn repeated(times: u32) -> Self {
+        let steps = u32::from(Self::REPEATED.0) * (1 + times.min(2));
+        Self(steps as u8)
+    }
+
     /// The step at or above `2^-octaves`.
     pub(crate) fn from_octaves(octaves: f64) -> Self {
         Self((octaves * 8.0).clamp(0.0, 254.0) as u8)

@@ -209,6 +209,12 @@ impl View<'_> {
             .filter(move |(_, path)| !path.suspected && (!path.backup || backups))
     }
 
+    /// The longest smoothed round-trip time of the usable paths.
+    pub(crate) fn slowest_rtt(&self) -> Duration {
+        let times = self.usable().map(|(_, path)| path.srtt);
+        times.max().unwrap_or_default()
+    }
+
     fn has_regular_path(&self) -> bool {
         self.paths
             .iter()

@@ -1,6 +1,6 @@
 //! Which path carries acknowledgements, and when.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Connection;
 use crate::component::FrameWriter;
@@ -18,12 +18,6 @@ impl Connection {
 
     /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
     fn ack_path(&self, now: Instant) -> Option<usize> {
-        let heard = |path: &Path| {
-            path.last_received.is_some_and(|at| {
-                now.saturating_duration_since(at)
-                    <= 2 * path.pto_base().min(Duration::from_millis(500))
-            })
-        };
         let candidates = || {
             self.paths
                 .iter()
@@ -31,7 +25,7 @@ impl Connection {
                 .filter(|(_, path)| path.validation.is_validated())
         };
         candidates()
-            .filter(|(_, path)| heard(path) && !path.liveness.is_suspected())
+            .filter(|(_, path)| path.was_heard_lately(now) && !path.liveness.is_suspected())
             .min_by_key(|(_, path)| path.srtt())
             .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
             .map(|(index, _)| index)

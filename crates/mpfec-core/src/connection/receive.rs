@@ -330,11 +330,7 @@ impl Connection {
         path.tuple.local_ip = path.tuple.local_ip.or(arrival.tuple.local_ip);
         path.counters.received_packets += 1;
         path.counters.received_bytes += size as u64;
-        path.last_received = Some(now);
-        let newest = path
-            .received
-            .largest()
-            .is_none_or(|largest| packet_number > largest);
+        let newest = path.on_arrival(now, packet_number);
         if !moved {
             path.validation.on_received(size);
         }

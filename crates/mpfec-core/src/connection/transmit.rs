@@ -396,7 +396,7 @@ impl Connection {
             return false;
         };
         path.validation.has_frames(now)
-            || (self.has_control() && self.control_path() == Some(index))
+            || (self.has_control() && self.control_path(now) == Some(index))
     }
 
     fn has_control(&self) -> bool {
@@ -406,8 +406,10 @@ impl Connection {
                 && (self.addresses.has_frames() || self.streams.has_control()))
     }
 
-    /// The usable path with the smallest RTT; any validated one if none is usable.
-    fn control_path(&self) -> Option<usize> {
+    /// The usable path with the smallest RTT, of those that were heard of lately if there are any:
+    /// what has died since it was last used would be found out at the expense of what it takes.
+    /// Any validated one if none is usable.
+    fn control_path(&self, now: Instant) -> Option<usize> {
         let candidates = || {
             self.paths
                 .iter()
@@ -416,7 +418,7 @@ impl Connection {
         };
         candidates()
             .filter(|(_, path)| path.is_usable())
-            .min_by_key(|(_, path)| path.srtt())
+            .min_by_key(|(_, path)| (!path.was_heard_lately(now), path.srtt()))
             .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
             .map(|(index, _)| index)
     }
@@ -425,7 +427,7 @@ impl Connection {
         if let Some(path) = self.paths.at_mut(index) {
             write_validation(now, path, writer);
         }
-        if self.control_path() != Some(index) {
+        if self.control_path(now) != Some(index) {
             return;
         }
         self.handshake.write_one_rtt_crypto(writer);

@@ -22,17 +22,13 @@ impl LossRate {
 
     /// How many losses in a row chance alone hardly explains: less than once in a hundred.
     pub(crate) fn improbable_run(&self) -> u32 {
-        self.run(0.01)
+        run(self.get(), 0.01)
     }
 
-    /// How many losses in a row chance alone does not explain: the end of every flight may
-    /// get lost, and a path has many flights.
-    pub(crate) fn inexplicable_run(&self) -> u32 {
-        self.run(0.0001)
-    }
-
-    fn run(&self, chance: f64) -> u32 {
-        (chance.ln() / self.get().ln()).ceil().clamp(3.0, 32.0) as u32
+    /// How many unanswered packets in a row chance alone does not explain, if answers get lost
+    /// like `answers`: the end of every flight may get lost, and a path has many flights.
+    pub(crate) fn inexplicable_run(&self, answers: &Self) -> u32 {
+        run(1.0 - (1.0 - self.get()) * (1.0 - answers.get()), 0.0001)
     }
 
     /// Packets counted as lost arrived after all.
@@ -51,6 +47,11 @@ impl LossRate {
         let weight = (count / (self.seen + PRIOR_WEIGHT)).min(1.0);
         self.mean += weight * (lost as f64 / count - self.mean);
     }
+}
+
+/// How many losses in a row have this `chance` if that share gets lost.
+fn run(loss: f64, chance: f64) -> u32 {
+    (chance.ln() / loss.ln()).ceil().clamp(3.0, 32.0) as u32
 }
 
 const PRIOR: f64 = 0.01;

@@ -107,6 +107,8 @@ pub(crate) struct Path {
     pub(crate) delivery: DeliveryRate,
     pub(crate) delivery_rate: u64,
     pub(crate) loss: LossRate,
+    /// What gets lost of what the peer sends on it, answers among it.
+    incoming: LossRate,
     pub(crate) losses: LossWatch,
     /// What it carries and loses from group to group, if the profile knows groups.
     pub(crate) estimates: Option<Box<PathEstimates>>,
@@ -192,6 +194,7 @@ impl Path {
             delivery: DeliveryRate::new(now),
             delivery_rate: 0,
             loss: LossRate::new(),
+            incoming: LossRate::new(),
             losses: LossWatch::default(),
             estimates: None,
             app_limited: true,
@@ -226,6 +229,13 @@ impl Path {
         let applies = self.is_usable() && !self.space.ack_eliciting_in_flight();
         let at = self.quiet.ask_at(self.pto_base());
         at.filter(|_| applies && !self.is_to_be_asked)
+    }
+
+    /// Whether anything arrived on the path within two PTOs.
+    pub(crate) fn was_heard_lately(&self, now: Instant) -> bool {
+        self.last_received.is_some_and(|at| {
+            now.saturating_duration_since(at) <= 2 * self.pto_base().min(HEARD_LATELY)
+        })
     }
 
     /// Whether the path has been idle for so long that its RTT may have changed.
@@ -309,13 +319,32 @@ impl Path {
     /// Whether so many packets have been overdue since the last answer that random loss does
     /// not explain it, or a probe as well.
     pub(crate) fn is_silence_certain(&self) -> bool {
-        self.pto.count() > 0 || self.unanswered >= u64::from(self.loss.inexplicable_run())
+        let run = self.loss.inexplicable_run(&self.incoming);
+        self.pto.count() > 0 || self.unanswered >= u64::from(run)
     }
 
     /// Whether the next probe is a small one, which passes whatever became of the MTU. What a
     /// suspected path is asked with is of no use beyond the answer.
     pub(crate) fn probes_small(&self) -> bool {
         self.liveness.is_suspected() || (self.pto.count() >= 2 && self.probes == 1)
+    }
+
+    /// A packet that is no copy arrived on the path. Returns whether none before had a larger
+    /// number.
+    pub(crate) fn on_arrival(&mut self, now: Instant, packet_number: u64) -> bool {
+        self.last_received = Some(now);
+        match self.received.largest() {
+            None => true,
+            Some(largest) if packet_number > largest => {
+                let missing = packet_number - largest - 1;
+                self.incoming.update(1, missing.min(MOST_MISSING));
+                true
+            }
+            Some(_) => {
+                self.incoming.on_spurious(1);
+                false
+            }
+        }
     }
 
     /// Something that was sent on the path was acknowledged.
@@ -392,6 +421,10 @@ impl Path {
 
 /// An idle path is asked for its RTT so often at most while others carry data.
 const IDLE: Duration = Duration::from_millis(250);
+/// The longest PTO that counts where it is asked whether a path was heard of.
+const HEARD_LATELY: Duration = Duration::from_millis(500);
+/// Of what a path loses while it is dead, so much counts.
+const MOST_MISSING: u64 = 16;
 /// Answers that come in bursts have pauses between them.
 const MIN_PAUSE: Duration = Duration::from_millis(25);
 /// Before the first sample (RFC 9002 §6.2.2), where not even the handshake gave one.

@@ -13,7 +13,7 @@ mod ledger;
 mod load;
 mod supply;
 
-use std::time::Duration;
+use std::time::Instant;
 
 use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
@@ -36,6 +36,9 @@ pub struct EarliestArrival {
     seen: Seen,
     /// Slots whose paths a small window is better off without.
     left_out: [bool; MAX_PATHS],
+    /// The block that was last found to lack symbols when all that was sent for it had been
+    /// answered, by when its first symbol left, and how often.
+    stuck: Option<(Instant, u32)>,
     /// The answer that was given last, to know in `on_sent` what it was for.
     decision: Option<Decision>,
 }
@@ -65,6 +68,8 @@ struct Decision {
     sensitive: bool,
     /// Symbols of the block that are missing unless they are sent.
     missing: u32,
+    /// When the block's first symbol left, if nothing of it is on its way and it lost repairs.
+    stuck: Option<Instant>,
 }
 
 /// Why a slot is given away.
@@ -87,6 +92,7 @@ impl EarliestArrival {
             load: Load::default(),
             seen: Seen::default(),
             left_out: [false; MAX_PATHS],
+            stuck: None,
             decision: None,
         }
     }
@@ -234,9 +240,19 @@ impl EarliestArrival {
     ) -> Target {
         let target = worst_of(protection, flights);
         if self.seen.has_lost_again && block.head && lost_again(block, view) {
-            return target.max(Target::REPEATED);
+            // What was protected and got lost all the same has stopped the reader for long.
+            let stuck = self.times_stuck(block) + u32::from(is_stuck(flights));
+            return target.max(Target::repeated(stuck.saturating_sub(1)));
         }
         target
+    }
+
+    /// How often all that was sent for the block had been answered, and it lacked symbols.
+    fn times_stuck(&self, block: &BlockView) -> u32 {
+        let known = self
+            .stuck
+            .filter(|(first, _)| block.first_sent == Some(*first));
+        known.map_or(0, |(_, times)| times)
     }
 
     /// Fresh data from far enough ahead that it arrives when it is needed, or as far as there is.
@@ -308,12 +324,15 @@ impl Scheduler for EarliestArrival {
         if mode == Mode::Spare {
             self.ledger.note_spare(slot, idle);
         }
+        let block = &view.blocks[assignment.block];
+        let stuck = is_stuck(&self.flights(block)) && block.head && lost_again(block, view);
         self.decision = Some(Decision {
             path,
             block: assignment.block,
             mode,
-            sensitive: view.blocks[assignment.block].is_sensitive(),
+            sensitive: block.is_sensitive(),
             missing,
+            stuck: block.first_sent.filter(|_| stuck),
         });
         Some(assignment)
     }
@@ -338,6 +357,10 @@ impl Scheduler for EarliestArrival {
                     .take()
                     .filter(|d| d.path == path && d.block == assignment.block);
                 let Some(decision) = decision else { return };
+                if let Some(first) = decision.stuck {
+                    let known = self.stuck.filter(|(known, _)| *known == first);
+                    self.stuck = Some((first, known.map_or(1, |(_, times)| times + 1)));
+                }
                 let ahead = assignment.count.saturating_sub(decision.missing);
                 match decision.mode {
                     Mode::Spare => self.ledger.on_spare(slot, assignment.count),
@@ -370,19 +393,19 @@ fn worst_of(protection: &[Target; MAX_PATHS], flights: &[u16; MAX_PATHS]) -> Tar
         .unwrap_or(Target::FEEDBACK)
 }
 
+/// Whether nothing of a block is on its way any more.
+fn is_stuck(flights: &[u16; MAX_PATHS]) -> bool {
+    flights.iter().all(|&count| count == 0)
+}
+
 /// Whether a block misses symbols after it was repaired already: long after the fate of its
 /// first symbols was known, what is lost now are repairs.
 fn lost_again(block: &BlockView, view: &View<'_>) -> bool {
     let Some(first_sent) = block.first_sent else {
         return false;
     };
-    let slowest = view
-        .usable()
-        .map(|(_, path)| path.srtt)
-        .max()
-        .unwrap_or(Duration::ZERO);
     let repaired = block.closed && block.unsent == 0 && block.repairs_sent() > 0;
-    repaired && view.now.saturating_duration_since(first_sent) > slowest * 3 / 2
+    repaired && view.now.saturating_duration_since(first_sent) > view.slowest_rtt() * 3 / 2
 }
 
 /// Data for this long beyond the delay spread are bulk, in seconds.
