@@ -100,19 +100,30 @@ class Run:
             words = [mpfec, "lab", "--json", "--seed", str(self.seed), "--links", links]
             words += ["--server", self.server(mpfec), "--", "sh", "-c", self.client(mpfec)]
             limit = self.warmup + self.seconds + PATIENCE
-            ended = subprocess.run(
-                words, cwd=name, capture_output=True, text=True, timeout=limit, check=False
-            )
+            told, complaint = finished(words, name, limit)
             try:
                 flows = [result(Path(name, f"flow-{n}").read_text()) for n in range(len(self.flows))]
-                crossed = result(ended.stdout, "crossed")["paths"]
+                crossed = result(told, "crossed")["paths"]
             except (OSError, LookupError, ValueError) as error:
-                sys.exit(f"a run over {self.links} failed ({error!r}):\n{ended.stderr}")
+                sys.exit(f"a run over {self.links} failed ({error!r}):\n{complaint}")
         for flow, got in zip(self.flows, flows):
             # The kernel gives up subflows that lose much; if it does so elsewhere, something is wrong.
             if flow.kind.startswith("mptcp-") and got["subflows"] != self.paths:
                 print(f"{flow.kind} ended with {got['subflows']} subflows", file=sys.stderr)
         return flows, crossed
+
+
+def finished(words: list[str], cwd: str, limit: float) -> tuple[str, str]:
+    """What a command prints, on both streams. One that takes longer than `limit` seconds is asked
+    to end, so that it ends what it has started."""
+    with subprocess.Popen(
+        words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            return running.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            running.terminate()
+            return running.communicate()
 
 
 def result(text, kind=None):

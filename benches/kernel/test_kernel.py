@@ -28,6 +28,15 @@ class Links(unittest.TestCase):
             links.point("1: 10/20")
 
 
+class Finished(unittest.TestCase):
+    def test_what_takes_too_long_may_tidy_up(self):
+        script = "trap 'echo tidied; exit' TERM; sleep 60 >/dev/null 2>&1 & wait"
+        self.assertEqual(lab.finished(["sh", "-c", script], ".", 0.3), ("tidied\n", ""))
+
+    def test_what_a_command_prints_is_told(self):
+        self.assertEqual(lab.finished(["sh", "-c", "echo a; echo b >&2"], ".", 10), ("a\n", "b\n"))
+
+
 class Count(unittest.TestCase):
     def counted(self, arrivals):
         """Of (second, bytes), the last bytes `None` for the end; warm-up and time are 5 s and 10 s."""
