@@ -58,18 +58,21 @@ struct Growth {
     epoch: Option<Instant>,
     /// Seconds from the epoch until the window is back at `w_max`.
     k: f64,
+    /// `CUBIC_C` in packets that are of another size than at the epoch.
+    c: f64,
 }
 
 impl Growth {
     /// Packets by which a window of `window` grows for `acked` packets, uncoupled.
     fn increase(&mut self, now: Instant, rtt: f64, window: f64, acked: f64) -> f64 {
         if self.epoch.is_none() {
-            self.k = ((self.w_max - window).max(0.0) / CUBIC_C).cbrt();
+            self.c = CUBIC_C;
+            self.k = ((self.w_max - window).max(0.0) / self.c).cbrt();
             self.w_max = self.w_max.max(window);
         }
         let epoch = *self.epoch.get_or_insert(now);
         let t = now.saturating_duration_since(epoch).as_secs_f64() + rtt;
-        let target = (CUBIC_C * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
+        let target = (self.c * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
         let cubic = (target - window) / window * acked;
         let reno = 3.0 * (1.0 - BETA) / (1.0 + BETA) / window * acked;
         reno + self.cubic_part * (cubic - reno).max(0.0)
@@ -98,6 +101,7 @@ impl Compete {
                 w_max,
                 epoch: None,
                 k: 0.0,
+                c: CUBIC_C,
             },
             hold: 0,
             cycle: FIRST_TEST,
@@ -107,6 +111,23 @@ impl Compete {
             least: f64::INFINITY,
             most: 0.0,
             stretch: 0,
+        }
+    }
+
+    /// A packet of before is `scale` packets now.
+    pub(super) fn resize(&mut self, scale: f64) {
+        self.growth.w_max *= scale;
+        self.growth.c *= scale;
+        self.capacity *= scale;
+        match &mut self.test {
+            Test::No => {}
+            Test::Draining { window, .. } => *window *= scale,
+            Test::Answered {
+                window, removed, ..
+            } => {
+                *window *= scale;
+                *removed *= scale;
+            }
         }
     }
 

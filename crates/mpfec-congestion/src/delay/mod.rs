@@ -446,6 +446,13 @@ impl CongestionController for Delay {
         ] {
             *packets *= scale;
         }
+        match &mut self.mode {
+            Mode::Startup(_) => {}
+            Mode::Steady(steady) => steady.resize(scale),
+            Mode::Compete(compete) => compete.resize(scale),
+        }
+        // A short queue is taken for one of so many bytes.
+        self.target_cap = (self.target_cap * scale).max(MIN_TARGET);
         self.window = (self.window * scale).clamp(MIN_WINDOW, MAX_WINDOW);
     }
 

@@ -93,6 +93,18 @@ impl Steady {
 }
 
 impl Steady {
+    /// A packet of before is `scale` packets now.
+    pub(super) fn resize(&mut self, scale: f64) {
+        self.prior_window *= scale;
+        self.cautious_until *= scale;
+        if let Drain::First { window, .. } | Drain::Second { window } = &mut self.drain {
+            *window *= scale;
+        }
+        if let Some(fall) = &mut self.fall {
+            fall.window *= scale;
+        }
+    }
+
     /// The next ordinary round begins a drain.
     pub(super) fn make_drain_due(&mut self) {
         self.cycle = DRAIN_EVERY;

@@ -9,7 +9,8 @@ use super::super::Delay;
 use super::super::evidence::{Lesson, Losses};
 use super::super::tests::limits::{event, run};
 use super::super::tests::{MSS, epoch};
-use super::{Compete, Growth, Mode, Round, Test};
+use super::{CUBIC_C, Compete, Growth, Mode, Round, Test};
+use crate::CongestionController;
 
 fn growth(cubic_part: f64, w_max: f64) -> Growth {
     Growth {
@@ -17,6 +18,7 @@ fn growth(cubic_part: f64, w_max: f64) -> Growth {
         w_max,
         epoch: None,
         k: 0.0,
+        c: CUBIC_C,
     }
 }
 
@@ -98,13 +100,24 @@ fn a_window_that_shrinks_above_an_equal_share_makes_room() {
 /// A path of 50 ms and 10 000 packets per second, beside a flow of `others` packets that answers
 /// nothing.
 fn beside(window: f64, others: f64) -> Delay {
+    beside_resized(window, others, (0, 1.0))
+}
+
+/// The same; in round `at` each packet becomes `scale` ones.
+fn beside_resized(window: f64, others: f64, (at, scale): (u32, f64)) -> Delay {
     let mut control = Delay::new(MSS, 20);
     control.set_floor(0.05);
     control.window = window;
     control.compete(window);
     let (mut effective, mut before) = (window, window);
-    for _ in 0..40 {
-        let rtt = ((before + others) / 10_000.0).max(0.05);
+    let mut size = 1.0;
+    for number in 0..40 {
+        if number == at {
+            size *= scale;
+            control.on_mtu_update((f64::from(MSS) / scale) as u16);
+            (effective, before) = (control.effective_window(), before * scale);
+        }
+        let rtt = ((before / size + others) / 10_000.0).max(0.05);
         control.srtt = rtt;
         let mut round = Round::new();
         round.acked = before;
@@ -140,6 +153,52 @@ fn a_test_shows_what_the_path_carries_and_whether_to_grow_faster() {
             (cubic_part - part).abs() < 0.15,
             "{window} beside {others}: {cubic_part:.2}"
         );
+    }
+}
+
+#[test]
+fn a_test_shows_the_same_bytes_if_packets_become_smaller_or_larger() {
+    for scale in [2.0, 0.5, 0.25] {
+        for at in 0..40 {
+            let control = beside_resized(400.0, 600.0, (at, scale));
+            let Mode::Compete(compete) = &control.mode else {
+                panic!("{scale} from round {at} on: {control:?}");
+            };
+            let capacity = compete.capacity / scale;
+            assert!(
+                (9000.0..11_000.0).contains(&capacity),
+                "{scale} from round {at} on: {capacity:.0}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_curve_goes_on_if_packets_become_smaller_or_larger() {
+    for scale in [2.0, 0.5, 0.17] {
+        for seconds in [2.0, 6.0, 13.0] {
+            let (now, rtt) = (epoch(), 0.2);
+            let mut control = Delay::new(MSS, 20);
+            control.compete(1000.0);
+            let Mode::Compete(compete) = &mut control.mode else {
+                panic!("{control:?}");
+            };
+            compete.growth = growth(1.0, 1000.0);
+            let window = grown(&mut compete.growth, 700.0, rtt, seconds);
+            let step = Duration::from_secs_f64(seconds);
+            let expected = compete
+                .growth
+                .clone()
+                .increase(now + step, rtt, window, window);
+            compete.resize(scale);
+            let window = window * scale;
+            let found = compete.growth.increase(now + step, rtt, window, window);
+            let reno = 0.6 * scale.max(1.0);
+            assert!(
+                (found - expected * scale).abs() <= reno,
+                "{scale} after {seconds} s: {found:.1} for {expected:.1} packets"
+            );
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod drain;
 pub(super) mod limits;
+mod mtu;
 mod pace;
 mod startup;
 
@@ -28,7 +29,7 @@ impl Delay {
     }
 }
 
-/// Bytes of every packet.
+/// Bytes of every packet, unless they are resized.
 pub(super) const MSS: u16 = 1500;
 
 #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
@@ -55,6 +56,8 @@ impl Random {
 pub(super) struct Link {
     pub(super) control: Delay,
     pub(super) now: Instant,
+    /// Bytes of every packet.
+    pub(super) mss: u16,
     /// Packets per second, and the seconds of the empty path.
     pub(super) capacity: f64,
     pub(super) floor: f64,
@@ -73,6 +76,7 @@ impl Link {
         Self {
             control: Delay::new(MSS, 20),
             now: epoch(),
+            mss: MSS,
             capacity,
             floor,
             queue,
@@ -83,17 +87,29 @@ impl Link {
         }
     }
 
+    /// From now on packets are of `mss` bytes; the link remains what it is.
+    pub(super) fn resize(&mut self, mss: u16) {
+        let scale = f64::from(self.mss) / f64::from(mss);
+        self.capacity *= scale;
+        self.queue *= scale;
+        self.mss = mss;
+        self.control.on_mtu_update(mss);
+    }
+
     /// A round trip in which the application writes at most `written` packets. Acknowledgements
     /// come ten to a round trip.
     pub(super) fn round(&mut self, written: f64) {
-        let room = (self.control.cwnd() / u64::from(MSS)) as f64;
+        let room = (self.control.cwnd() / u64::from(self.mss)) as f64;
         let sent = room.min(written).max(1.0);
         let carried = self.capacity * self.floor;
         let queued = (sent - carried).clamp(0.0, self.queue);
         let lost = (sent - carried - self.queue).max(0.0) as u32;
         let rtt = Duration::from_secs_f64(self.floor + queued / self.capacity);
-        self.control
-            .on_packet_sent(self.now, u64::from(MSS), sent as u64 * u64::from(MSS));
+        self.control.on_packet_sent(
+            self.now,
+            u64::from(self.mss),
+            sent as u64 * u64::from(self.mss),
+        );
         let (mut acked, all) = (0, sent as u32 - lost);
         for tenth in 1..=10 {
             self.now += rtt / 10;
@@ -120,7 +136,7 @@ impl Link {
             cwnd: self.control.cwnd(),
             srtt: rtt,
             delivery_rate: 1_000_000,
-            mss: MSS,
+            mss: self.mss,
             drains: self.control.drains(),
         };
         let sibling = Subflow {
@@ -132,9 +148,9 @@ impl Link {
         self.control.on_ack(&Ack {
             now: self.now,
             sent_at: self.now - rtt,
-            bytes: u64::from(packets) * u64::from(MSS),
+            bytes: u64::from(packets) * u64::from(self.mss),
             packets,
-            in_flight: in_flight as u64 * u64::from(MSS),
+            in_flight: in_flight as u64 * u64::from(self.mss),
             app_limited,
             rtt: &self.rtt,
             route: 0,
@@ -151,7 +167,7 @@ impl Link {
         self.control.on_congestion_event(&CongestionEvent {
             now: self.now,
             sent_at,
-            bytes: u64::from(packets) * u64::from(MSS),
+            bytes: u64::from(packets) * u64::from(self.mss),
             packets,
             runs: 1,
             in_flight: 0,
@@ -164,6 +180,6 @@ impl Link {
 
     /// Bytes per second at which packets leave, as packets per second.
     pub(super) fn pace(&self) -> f64 {
-        self.control.pacing_rate().unwrap_or(0) as f64 / f64::from(MSS)
+        self.control.pacing_rate().unwrap_or(0) as f64 / f64::from(self.mss)
     }
 }
