@@ -2,11 +2,13 @@
 //! them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use mpfec_sched::BlockView;
 
 use super::BlockSender;
 use super::undecoded::Undecoded;
+use crate::id::StreamId;
 
 /// Blocks of all streams: urgent streams first, then fair queueing by block among the
 /// streams of one priority. Looking up, sending and acknowledging cost the same however many
@@ -22,7 +24,9 @@ pub(crate) struct SendQueue {
     entries: Vec<Option<Entry>>,
     free: Vec<Slot>,
     version: u64,
+    /// Source symbols that never left, and those of each stream that has some.
     unsent: u64,
+    unsent_of: BTreeMap<StreamId, u64>,
     /// Blocks with lost symbols that can be replaced now.
     deficient: usize,
     buffered: u64,
@@ -80,6 +84,11 @@ impl SendQueue {
     /// Source symbols that never left.
     pub(crate) fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    /// Those of one stream.
+    pub(crate) fn unsent_of(&self, stream: StreamId) -> u64 {
+        self.unsent_of.get(&stream).copied().unwrap_or(0)
     }
 
     /// Whether symbols were lost that nothing on its way makes up for.
@@ -221,12 +230,14 @@ impl SendQueue {
         let has_repair = entry.block.origin().codec.has_repair();
         let (unsent, deficient) = (view.unsent, is_deficient(view, has_repair));
         let result = change(&mut entry.block, view);
-        self.unsent = self.unsent - u64::from(unsent) + u64::from(view.unsent);
+        let left = view.unsent;
         self.deficient =
             self.deficient - usize::from(deficient) + usize::from(is_deficient(view, has_repair));
         let len = entry.block.len() as u64;
         self.buffered = self.buffered - entry.len + len;
         entry.len = len;
+        let stream = entry.block.origin().stream;
+        self.count_unsent(stream, unsent, left);
         result
     }
 
@@ -246,7 +257,7 @@ impl SendQueue {
         let Some(entry) = self.entries[slot.0 as usize].take() else {
             return;
         };
-        self.unsent -= u64::from(view.unsent);
+        self.count_unsent(entry.block.origin().stream, view.unsent, 0);
         self.deficient -= usize::from(is_deficient(&view, entry.block.origin().codec.has_repair()));
         self.buffered -= entry.len;
         self.free.push(slot);
@@ -260,6 +271,20 @@ impl SendQueue {
         entry.key.priority = Reverse(priority);
         let key = entry.key;
         self.place(slot, key, view);
+    }
+
+    /// Of a block of this stream `now` symbols never left, which were `before`.
+    fn count_unsent(&mut self, stream: StreamId, before: u32, now: u32) {
+        if before == now {
+            return;
+        }
+        let (before, now) = (u64::from(before), u64::from(now));
+        self.unsent = self.unsent - before + now;
+        let of_stream = self.unsent_of.entry(stream).or_default();
+        *of_stream = *of_stream - before + now;
+        if *of_stream == 0 {
+            self.unsent_of.remove(&stream);
+        }
     }
 
     fn entry(&self, slot: Slot) -> &Entry {

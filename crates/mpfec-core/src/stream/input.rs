@@ -268,7 +268,8 @@ impl Streams {
             let id = StreamId::new(self.side.peer(), id.dir(), index);
             self.recv.insert(id, self.window.stream());
             if id.dir() == Dir::Bi {
-                self.send.insert(id, SendStream::new(self.peer.bidi_local));
+                self.send
+                    .insert(id, SendStream::new(id, self.peer.bidi_local));
             }
         }
         Ok(())

@@ -313,7 +313,7 @@ impl Streams {
         } else {
             self.peer.uni
         };
-        self.send.insert(id, SendStream::new(limit));
+        self.send.insert(id, SendStream::new(id, limit));
         if dir == Dir::Bi {
             self.recv.insert(id, self.window.stream());
         }
@@ -330,7 +330,7 @@ impl Streams {
     pub(crate) fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
         let stream = self.send.get_mut(&id).ok_or(WriteError::UnknownStream)?;
         stream.check_writable()?;
-        let taken = stream.write(id, data, &mut self.sending);
+        let taken = stream.write(data, &mut self.sending);
         if taken == data.len() {
             self.writers.remove(id);
         } else {

@@ -48,6 +48,7 @@ pub(super) struct Shared {
 /// One stream that we write.
 #[derive(Debug)]
 pub(super) struct SendStream {
+    id: StreamId,
     pub(super) priority: i32,
     /// How soon the peer should be able to read what is written.
     pub(super) deadline: Option<Duration>,
@@ -132,7 +133,7 @@ impl Shared {
         if !self.is_full() {
             // What one of several takes the others cannot have.
             let share = self.lead / self.waiting.clamp(1, MOST_SHARES) as u64;
-            return self.waiting > 1 && stream.unsent(self) >= share;
+            return self.waiting > 1 && self.queue.unsent_of(stream.id) >= share;
         }
         let reserve = HURRIED / self.symbol_size.bytes() as u64;
         self.queue.unsent() >= self.lead.saturating_add(reserve)
@@ -166,8 +167,9 @@ impl Shared {
 }
 
 impl SendStream {
-    pub(super) fn new(limit: u64) -> Self {
+    pub(super) fn new(id: StreamId, limit: u64) -> Self {
         Self {
+            id,
             priority: 0,
             deadline: None,
             credit: SendCredit::new(limit),
@@ -194,12 +196,12 @@ impl SendStream {
     }
 
     /// Copies bytes into blocks as far as buffer and windows allow. Returns how many.
-    pub(super) fn write(&mut self, id: StreamId, data: &[u8], shared: &mut Shared) -> usize {
+    pub(super) fn write(&mut self, data: &[u8], shared: &mut Shared) -> usize {
         let room = usize::try_from(shared.room(self)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(room)];
         let mut taken = 0;
         while taken < data.len() {
-            let Some(slot) = self.open_block(id, shared) else {
+            let Some(slot) = self.open_block(shared) else {
                 break;
             };
             let origin = shared.queue.get(slot).0.origin();
@@ -222,7 +224,7 @@ impl SendStream {
     }
 
     /// The open block; a new one if there is none and there may be one.
-    fn open_block(&mut self, id: StreamId, shared: &mut Shared) -> Option<Slot> {
+    fn open_block(&mut self, shared: &mut Shared) -> Option<Slot> {
         if self.is_open {
             return self.blocks.back().copied().flatten();
         }
@@ -230,7 +232,7 @@ impl SendStream {
             return None;
         }
         let origin = Origin {
-            stream: id,
+            stream: self.id,
             sbn: self.next_sbn(),
             offset: self.credit.used(),
             symbol_size: shared.symbol_size,
@@ -253,7 +255,7 @@ impl SendStream {
             view.head = is_head;
         });
         if self.deadline.is_some() {
-            shared.undated.push((id, self.next_sbn()));
+            shared.undated.push((self.id, self.next_sbn()));
         }
         self.next_round = next_round;
         self.blocks.push_back(Some(slot));
@@ -360,13 +362,6 @@ impl SendStream {
                 shared.queue.with(before, |_, view| view.last = true);
             }
         }
-    }
-
-    /// Source symbols that never left.
-    fn unsent(&self, shared: &Shared) -> u64 {
-        let blocks = self.blocks.iter().rev().flatten();
-        let unsent = blocks.map(|slot| u64::from(shared.queue.get(*slot).1.unsent));
-        unsent.take_while(|unsent| *unsent > 0).sum()
     }
 
     /// Bytes from the first that the peer may lack on.

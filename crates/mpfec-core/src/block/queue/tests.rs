@@ -87,4 +87,38 @@ proptest! {
             prop_assert!(keys.is_sorted());
         }
     }
+
+    #[test]
+    fn what_never_left_is_counted_for_each_stream(steps in prop::collection::vec((0_u8..5, 0_usize..64, 1_usize..200), 1..400)) {
+        let mut queue = SendQueue::default();
+        let mut live: Vec<Slot> = Vec::new();
+        for (sbn, (step, pick, bytes)) in (0..).zip(steps) {
+            let slot = (!live.is_empty()).then(|| pick % live.len());
+            match (step, slot) {
+                (0, _) => live.push(queue.insert(block(pick as u64 % 3, sbn), 0, 0, false).0),
+                (1, Some(at)) => {
+                    queue.with(live[at], |block, view| block.append(&vec![0; bytes], 64, view));
+                }
+                (2 | 3, Some(at)) => {
+                    let sent = bytes as u32 % 9;
+                    queue.send(live[at], |_, view| view.unsent = view.unsent.saturating_sub(sent));
+                }
+                (4, Some(at)) => queue.remove(live.remove(at)),
+                _ => {}
+            }
+            let mut all = 0;
+            for stream in (0..3).map(|index| StreamId::new(Side::Client, Dir::Uni, index)) {
+                let of_stream = live.iter().map(|slot| queue.get(*slot));
+                let of_stream = of_stream.filter(|(block, _)| block.origin().stream == stream);
+                let unsent = of_stream.map(|(_, view)| u64::from(view.unsent)).sum::<u64>();
+                prop_assert_eq!(queue.unsent_of(stream), unsent);
+                all += unsent;
+            }
+            prop_assert_eq!(queue.unsent(), all);
+        }
+        while let Some(slot) = live.pop() {
+            queue.remove(slot);
+        }
+        prop_assert!(queue.unsent_of.is_empty(), "nothing is kept of streams without data");
+    }
 }
