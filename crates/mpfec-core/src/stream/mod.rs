@@ -223,7 +223,9 @@ impl Streams {
     /// Bytes that blocks may hold, as far as the configuration lets them.
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
         let buffer = bytes.min(self.sending.most_buffer);
-        if std::mem::replace(&mut self.sending.buffer, buffer) < buffer {
+        let before = std::mem::replace(&mut self.sending.buffer, buffer);
+        // With less room, writers go on when a block has arrived.
+        if before < buffer && self.sending.is_roomy() {
             self.wake_writers();
         }
     }

@@ -124,6 +124,12 @@ impl Shared {
         self.queue.unsent() < self.lead - self.lead / 8
     }
 
+    /// Whether the buffer has so much room that it is worth to have writers go on: not for each
+    /// byte.
+    pub(super) fn is_roomy(&self) -> bool {
+        self.queue.buffered() < self.buffer - self.buffer / 8
+    }
+
     /// Whether enough waits to leave for a stream to begin no block: not where it would be in a
     /// hurry.
     fn is_ahead(&self, stream: &SendStream) -> bool {

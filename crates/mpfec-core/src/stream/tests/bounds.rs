@@ -8,7 +8,7 @@ use super::harness::{Faults, Flow, Net, config, limits, now, write_data};
 use crate::component::FrameWriter;
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side, StreamId};
-use crate::stream::{ReadError, StreamLimits, Streams};
+use crate::stream::{ReadError, StreamEvent, StreamLimits, Streams};
 use crate::wire::frame::{Frame, Frames};
 use crate::wire::varint;
 
@@ -252,6 +252,33 @@ fn a_bulk_writer_is_as_far_ahead_of_the_paths_as_they_need_and_messages_pass_it(
     assert_eq!(net.client.write(message, &[2; 10_000]), Ok(10_000));
     drain(&mut net.client);
     assert!(net.client.write(bulk, &[1; 10_000]).is_ok());
+}
+
+/// A buffer that follows the paths grows byte by byte: a writer is not called for each.
+#[test]
+fn a_writer_goes_on_when_a_growing_buffer_has_room_that_is_worth_it() {
+    let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
+    net.client.set_buffer(800_000);
+    let id = net.client.open(Dir::Uni).unwrap();
+    while net.client.write(id, &[1; 10_000]).is_ok() {}
+    let mut woken_at = Vec::new();
+    for bytes in 800_000..1_000_000 {
+        net.client.set_buffer(bytes);
+        if net.client.poll_event() == Some(StreamEvent::Writable { stream: id }) {
+            woken_at.push(bytes);
+            while net.client.write(id, &[1; 10_000]).is_ok() {}
+        }
+    }
+    assert!(
+        (1..=2).contains(&woken_at.len()) && woken_at[0] < 920_000,
+        "{} times, {:?}",
+        woken_at.len(),
+        woken_at.first()
+    );
+    // What there is room for is to be had before, and by those who are called for other reasons.
+    net.client.set_buffer(1_010_000);
+    assert_eq!(net.client.poll_event(), None);
+    assert!(net.client.write(id, &[1; 1]).is_ok());
 }
 
 /// However many messages there are, each on a stream of its own: they do not wait here for longer
