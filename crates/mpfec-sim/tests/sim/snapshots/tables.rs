@@ -13,8 +13,18 @@ const fn column(name: &'static str, variant: &'static str, metric: &'static str)
     }
 }
 
+const fn figure(
+    name: &'static str,
+    value: fn(&Row) -> f64,
+    range: fn(&Row) -> Option<(f64, f64)>,
+) -> Figure {
+    Figure { name, value, range }
+}
+
 /// What a bottleneck's queue may drop of what is sent, in percent.
-const OVERFLOW: (f64, f64) = (0.0, 5.0);
+fn no_overflow(_: &Row) -> Option<(f64, f64)> {
+    Some((0.0, 5.0))
+}
 
 /// Bulk goodput in percent of the limit.
 const LIMITS: Table = Table {
@@ -41,26 +51,10 @@ const FAIRNESS: Table = Table {
         column("tcp_pair", "TCP pair", "traffic.reference.share"),
     ],
     figures: &[
-        Figure {
-            name: "one_subflow",
-            value: |row| row.values[0],
-            range: beside_an_even_pair,
-        },
-        Figure {
-            name: "one_overflow_percent",
-            value: |row| row.values[1],
-            range: |_| Some(OVERFLOW),
-        },
-        Figure {
-            name: "two_subflows",
-            value: |row| row.values[2],
-            range: beside_an_even_pair,
-        },
-        Figure {
-            name: "two_overflow_percent",
-            value: |row| row.values[3],
-            range: |_| Some(OVERFLOW),
-        },
+        figure("one_subflow", |row| row.values[0], beside_an_even_pair),
+        figure("one_overflow_percent", |row| row.values[1], no_overflow),
+        figure("two_subflows", |row| row.values[2], beside_an_even_pair),
+        figure("two_overflow_percent", |row| row.values[3], no_overflow),
     ],
 };
 
@@ -78,16 +72,12 @@ const SELF: Table = Table {
         column("overflow_percent", "auto", "overflow_percent.A"),
     ],
     figures: &[
-        Figure {
-            name: "part_of_the_later",
-            value: |row| 2.0 * row.values[0] / (row.values[0] + row.values[1]),
-            range: |_| Some((0.85, 1.15)),
-        },
-        Figure {
-            name: "overflow_percent",
-            value: |row| row.values[2],
-            range: |_| Some(OVERFLOW),
-        },
+        figure(
+            "part_of_the_later",
+            |row| 2.0 * row.values[0] / (row.values[0] + row.values[1]),
+            |_| Some((0.85, 1.15)),
+        ),
+        figure("overflow_percent", |row| row.values[2], no_overflow),
     ],
 };
 
@@ -101,26 +91,10 @@ const BALANCE: Table = Table {
         column("free_overflow_percent", "auto", "overflow_percent.free"),
     ],
     figures: &[
-        Figure {
-            name: "busy",
-            value: |row| row.values[0],
-            range: |_| Some((0.0, 1.0)),
-        },
-        Figure {
-            name: "free",
-            value: |row| row.values[1],
-            range: |_| Some((0.97, 1.005)),
-        },
-        Figure {
-            name: "busy_overflow_percent",
-            value: |row| row.values[2],
-            range: |_| Some(OVERFLOW),
-        },
-        Figure {
-            name: "free_overflow_percent",
-            value: |row| row.values[3],
-            range: |_| Some(OVERFLOW),
-        },
+        figure("busy", |row| row.values[0], |_| Some((0.0, 1.0))),
+        figure("free", |row| row.values[1], |_| Some((0.97, 1.005))),
+        figure("busy_overflow_percent", |row| row.values[2], no_overflow),
+        figure("free_overflow_percent", |row| row.values[3], no_overflow),
     ],
 };
 
@@ -142,10 +116,6 @@ const FILL: Table = Table {
                 Some((if loses_much { 0.95 } else { 0.97 }, f64::INFINITY))
             },
         },
-        Figure {
-            name: "overflow_percent",
-            value: |row| row.values[2],
-            range: |_| Some(OVERFLOW),
-        },
+        figure("overflow_percent", |row| row.values[2], no_overflow),
     ],
 };
