@@ -2,7 +2,7 @@
 
 use mpfec_sim::scenario::RunResult;
 
-use crate::text::{HEAD, VARIANT, link, link_of, share};
+use crate::text::{HEAD, MOST_OVERFLOW, VARIANT, link, link_of, named, overflow, share};
 use crate::{Cell, Options, Verdict};
 
 /// A connection alone on a link of some loss.
@@ -58,7 +58,6 @@ pub(crate) fn fill(options: &Options) -> Vec<Cell> {
                     grid: "fill",
                     name: format!("{rate} Mbit/s {rtt} ms {queue} BDP {loss} % x{length}"),
                     toml,
-                    seed: options.seed,
                     judge: Box::new(move |result| judge_fill(result, rate, rtt, loss, length)),
                 });
             }
@@ -71,23 +70,20 @@ fn judge_fill(result: &RunResult, rate: f64, rtt: f64, loss: f64, length: f64) -
     let limit = rate * (1.0 - loss / 100.0);
     let full = share(result, "path.A.goodput_mbps", limit, 1.0);
     let goodput = share(result, "goodput_mbps", limit, 1.0);
-    let overflow = result.metric("overflow_percent.A").unwrap_or(0.0);
+    let overflow = overflow(result);
     let longer = result.metric("srtt_ms.A").unwrap_or(0.0) / rtt;
-    let mut missed = Vec::new();
     // What the loss of so many packets may deviate by: two standard deviations.
     let packets = limit / 0.012 * if rate > 40.0 { 8.0 } else { 20.0 };
     let slack = (length * loss / 100.0 / packets).sqrt() * 2.0;
-    if full < if loss <= 5.0 { 0.97 } else { 0.95 } - slack {
-        missed.push("idle");
-    }
-    if overflow > 5.0 {
-        missed.push("overflow");
-    }
+    let least = if loss <= 5.0 { 0.97 } else { 0.95 } - slack;
     Verdict {
         text: format!(
             "full {full:5.3}  goodput {goodput:5.3}  dropped {overflow:4.1} %  srtt x {longer:4.2}"
         ),
-        missed,
+        missed: named(&[
+            (full < least, "idle"),
+            (overflow > MOST_OVERFLOW, "overflow"),
+        ]),
         share: full,
     }
 }
@@ -111,7 +107,6 @@ pub(crate) fn deep(options: &Options) -> Vec<Cell> {
                 grid: "deep",
                 name: format!("{rate} Mbit/s {rtt} ms {loss} %"),
                 toml,
-                seed: options.seed,
                 judge: Box::new(move |result| {
                     let mut verdict = judge_fill(result, rate, rtt, loss, 1.0);
                     let longer = result.metric("srtt_ms.A").unwrap_or(0.0) / rtt;
@@ -177,7 +172,6 @@ pub(crate) fn change(options: &Options) -> Vec<Cell> {
                 grid: "change",
                 name: format!("{name}, {queue} BDP"),
                 toml,
-                seed: options.seed,
                 judge: Box::new(move |result| {
                     judge_change(result, to_rate * (1.0 - to_loss / 100.0), allowed)
                 }),
@@ -194,17 +188,13 @@ fn judge_change(result: &RunResult, limit: f64, allowed: f64) -> Verdict {
         .windows(4)
         .find(|window| window.iter().all(|(_, value)| enough(*value)))
         .map_or(99.0, |window| window[0].0);
-    let overflow = result.metric("overflow_percent.A").unwrap_or(0.0);
-    let mut missed = Vec::new();
-    if took > allowed {
-        missed.push("slow");
-    }
-    if overflow > 5.0 {
-        missed.push("overflow");
-    }
+    let overflow = overflow(result);
     Verdict {
         text: format!("{took:4.1} s  dropped {overflow:4.1} %"),
-        missed,
+        missed: named(&[
+            (took > allowed, "slow"),
+            (overflow > MOST_OVERFLOW, "overflow"),
+        ]),
         share: took,
     }
 }

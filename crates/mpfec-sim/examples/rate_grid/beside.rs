@@ -1,6 +1,6 @@
 //! A connection beside others: TCP, one of its own kind, and TCP on one of two paths.
 
-use crate::text::{HEAD, VARIANT, link, share};
+use crate::text::{HEAD, MOST_OVERFLOW, VARIANT, link, named, overflow, sack, share};
 use crate::{Cell, Options, Verdict};
 
 /// One connection, with one and with two subflows, against one TCP flow.
@@ -27,11 +27,7 @@ pub(crate) fn fair(options: &Options) -> Vec<Cell> {
         for queue in [0.25, 1.0, 4.0] {
             for rival in ["newreno", "cubic"] {
                 let place = format!("{rate} Mbit/s {rtt} ms {queue} BDP {rival}");
-                let sack = if rival == "newreno" {
-                    "sack = true"
-                } else {
-                    ""
-                };
+                let sack = sack(rival);
                 let first = options.seed % 2 == 1;
                 let (start, rival_start) = if first { (0.0, 3.0) } else { (3.0, 0.0) };
                 let length = 80.0;
@@ -42,7 +38,7 @@ pub(crate) fn fair(options: &Options) -> Vec<Cell> {
                 let core = link(rate, rtt, queue, "");
                 let flow = |start: f64, name: &str| {
                     format!(
-                        "[[traffic]]\nkind = \"{rival}\"\nname = \"{name}\"\nvia = [\"core\"]\n{sack}\n\
+                        "[[traffic]]\nkind = \"{rival}\"\nname = \"{name}\"\nvia = [\"core\"]\n{sack}\
                          start_s = {start}\n"
                     )
                 };
@@ -63,7 +59,6 @@ pub(crate) fn fair(options: &Options) -> Vec<Cell> {
                         grid: "fair",
                         name: format!("{paths} @ {place}"),
                         toml: text(paths, &flow(rival_start, "tcp"), ""),
-                        seed: options.seed,
                         judge: Box::new(move |result| {
                             let names = ["path.A.goodput_mbps", "path.B.goodput_mbps"];
                             let own: f64 = names
@@ -71,20 +66,14 @@ pub(crate) fn fair(options: &Options) -> Vec<Cell> {
                                 .map(|name| share(result, name, rate, 2.0))
                                 .sum();
                             let tcp = share(result, "traffic.tcp.goodput_mbps", rate, 2.0);
-                            let overflow = result.metric("overflow_percent.A").unwrap_or(0.0);
-                            let mut missed = Vec::new();
-                            if own < 0.6 {
-                                missed.push("weak");
-                            }
-                            if own > 1.4 {
-                                missed.push("strong");
-                            }
-                            if overflow > 5.0 {
-                                missed.push("overflow");
-                            }
+                            let overflow = overflow(result);
                             Verdict {
                                 text: format!("{own:5.2} : {tcp:4.2}  dropped {overflow:4.1} %"),
-                                missed,
+                                missed: named(&[
+                                    (own < 0.6, "weak"),
+                                    (own > 1.4, "strong"),
+                                    (overflow > MOST_OVERFLOW, "overflow"),
+                                ]),
                                 share: own,
                             }
                         }),
@@ -97,7 +86,6 @@ pub(crate) fn fair(options: &Options) -> Vec<Cell> {
                     grid: "fair",
                     name: format!("pair @ {place}"),
                     toml: text(1, &flows, idle),
-                    seed: options.seed,
                     judge: Box::new(move |result| {
                         let first = share(result, "traffic.first.goodput_mbps", rate, 2.0);
                         let second = share(result, "traffic.second.goodput_mbps", rate, 2.0);
@@ -135,26 +123,21 @@ pub(crate) fn with_itself(options: &Options) -> Vec<Cell> {
                     grid: "self",
                     name: format!("{rate} Mbit/s {rtt} ms {queue} BDP {loss} %"),
                     toml,
-                    seed: options.seed,
                     judge: Box::new(move |result| {
                         let limit = rate * (1.0 - loss / 100.0);
                         let own = share(result, "goodput_mbps", limit, 2.0);
                         let other = share(result, "traffic.other.goodput_mbps", limit, 2.0);
                         let part = 2.0 * own / (own + other);
                         let queue = result.metric("queue_ms.A").unwrap_or(0.0);
-                        let overflow = result.metric("overflow_percent.A").unwrap_or(0.0);
-                        let mut missed = Vec::new();
-                        if !(0.85..=1.15).contains(&part) {
-                            missed.push("uneven");
-                        }
-                        if overflow > 5.0 {
-                            missed.push("overflow");
-                        }
+                        let overflow = overflow(result);
                         Verdict {
                             text: format!(
                                 "{own:5.2} : {other:4.2}  queue {queue:5.1} ms  dropped {overflow:4.1} %"
                             ),
-                            missed,
+                            missed: named(&[
+                                (!(0.85..=1.15).contains(&part), "uneven"),
+                                (overflow > MOST_OVERFLOW, "overflow"),
+                            ]),
                             share: part,
                         }
                     }),
@@ -178,11 +161,7 @@ pub(crate) fn balance(options: &Options) -> Vec<Cell> {
             for flows in [1, 3] {
                 for queue in [0.5, 1.0, 4.0] {
                     let core = link(rate, rtt, queue, "");
-                    let sack = if rival == "newreno" {
-                        "sack = true\n"
-                    } else {
-                        ""
-                    };
+                    let sack = sack(rival);
                     let toml = format!(
                         "name = \"cell\"\n{HEAD}warmup_s = 20\nduration_s = 60\n\
                          [[path]]\nname = \"A\"\n{core}[[path]]\nname = \"B\"\n{core}\
@@ -193,20 +172,15 @@ pub(crate) fn balance(options: &Options) -> Vec<Cell> {
                         grid: "balance",
                         name: format!("{rate} Mbit/s {rtt} ms {queue} BDP {flows} {rival}"),
                         toml,
-                        seed: options.seed,
                         judge: Box::new(move |result| {
                             let busy = share(result, "path.A.goodput_mbps", rate, 1.0);
                             let free = share(result, "path.B.goodput_mbps", rate, 1.0);
-                            let mut missed = Vec::new();
-                            if busy > 1.0 / f64::from(flows + 1) {
-                                missed.push("busy");
-                            }
-                            if free < 0.97 {
-                                missed.push("free");
-                            }
                             Verdict {
                                 text: format!("busy {busy:4.2}  free {free:4.2}"),
-                                missed,
+                                missed: named(&[
+                                    (busy > 1.0 / f64::from(flows + 1), "busy"),
+                                    (free < 0.97, "free"),
+                                ]),
                                 share: busy,
                             }
                         }),

@@ -21,7 +21,6 @@ struct Cell {
     grid: &'static str,
     name: String,
     toml: String,
-    seed: u64,
     judge: Box<dyn Fn(&RunResult) -> Verdict + Send + Sync>,
 }
 
@@ -70,7 +69,7 @@ fn main() -> std::io::Result<()> {
         }
     }
     cells.retain(|cell| cell.name.contains(&options.only));
-    let verdicts = run(&cells);
+    let verdicts = run(&cells, options.seed);
     report(&options, &cells, &verdicts)
 }
 
@@ -85,7 +84,7 @@ const GRIDS: &[Grid] = &[
     ("change", alone::change),
 ];
 
-fn run(cells: &[Cell]) -> Vec<Verdict> {
+fn run(cells: &[Cell], seed: u64) -> Vec<Verdict> {
     let next = AtomicUsize::new(0);
     let verdicts: Vec<Mutex<Option<Verdict>>> = cells.iter().map(|_| Mutex::default()).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -96,7 +95,7 @@ fn run(cells: &[Cell]) -> Vec<Verdict> {
                     let index = cells.iter().position(|other| std::ptr::eq(other, cell));
                     let scenario = Scenario::from_toml(&cell.toml, &cell.name)
                         .unwrap_or_else(|error| panic!("{error}"));
-                    let result = scenario.run(0, 0, cell.seed);
+                    let result = scenario.run(0, 0, seed);
                     let verdict = match &result.failure {
                         Some(failure) => Verdict {
                             text: failure.clone(),

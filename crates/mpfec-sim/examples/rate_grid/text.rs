@@ -16,6 +16,15 @@ pub(crate) fn link_of(rate: f64, rtt: f64, packets: f64, loss: &str) -> String {
     )
 }
 
+/// What a TCP flow of this kind is given besides.
+pub(crate) fn sack(rival: &str) -> &'static str {
+    if rival == "newreno" {
+        "sack = true\n"
+    } else {
+        ""
+    }
+}
+
 pub(crate) const HEAD: &str = "summary = \"a cell\"\nsample_s = 0.5\n";
 
 pub(crate) const VARIANT: &str = "[[variant]]\nprofile = \"auto\"\n";
@@ -24,3 +33,17 @@ pub(crate) const VARIANT: &str = "[[variant]]\nprofile = \"auto\"\n";
 pub(crate) fn share(result: &RunResult, metric: &str, rate: f64, flows: f64) -> f64 {
     result.metric(metric).unwrap_or(0.0) * 1500.0 / 1472.0 / rate * flows
 }
+
+/// Percent of what was sent that the queue of path A has dropped.
+pub(crate) fn overflow(result: &RunResult) -> f64 {
+    result.metric("overflow_percent.A").unwrap_or(0.0)
+}
+
+/// The names of what is so.
+pub(crate) fn named(misses: &[(bool, &'static str)]) -> Vec<&'static str> {
+    let so = misses.iter().filter(|(is_so, _)| *is_so);
+    so.map(|(_, name)| *name).collect()
+}
+
+/// Percent that a queue may drop.
+pub(crate) const MOST_OVERFLOW: f64 = 5.0;
