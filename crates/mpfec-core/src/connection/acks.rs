@@ -18,17 +18,10 @@ impl Connection {
 
     /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
     fn ack_path(&self, now: Instant) -> Option<usize> {
-        let candidates = || {
-            self.paths
-                .iter()
-                .enumerate()
-                .filter(|(_, path)| path.validation.is_validated())
-        };
-        candidates()
-            .filter(|(_, path)| path.was_heard_lately(now) && !path.liveness.is_suspected())
-            .min_by_key(|(_, path)| path.srtt())
-            .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
-            .map(|(index, _)| index)
+        self.paths.best_validated(|path| {
+            let is_heard = path.was_heard_lately(now) && !path.liveness.is_suspected();
+            is_heard.then(|| path.srtt())
+        })
     }
 
     /// Writes what every path has to acknowledge.

@@ -410,17 +410,10 @@ impl Connection {
     /// what has died since it was last used would be found out at the expense of what it takes.
     /// Any validated one if none is usable.
     fn control_path(&self, now: Instant) -> Option<usize> {
-        let candidates = || {
-            self.paths
-                .iter()
-                .enumerate()
-                .filter(|(_, path)| path.validation.is_validated())
-        };
-        candidates()
-            .filter(|(_, path)| path.is_usable())
-            .min_by_key(|(_, path)| (!path.was_heard_lately(now), path.srtt()))
-            .or_else(|| candidates().max_by_key(|(_, path)| path.last_received))
-            .map(|(index, _)| index)
+        self.paths.best_validated(|path| {
+            let rank = || (!path.was_heard_lately(now), path.srtt());
+            path.is_usable().then(rank)
+        })
     }
 
     fn write_control(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {

@@ -39,6 +39,22 @@ impl PathSet {
         self.paths.iter()
     }
 
+    /// Where the validated path with the smallest `rank` is, of those that have one; if none has,
+    /// the one that was heard of last.
+    pub(crate) fn best_validated<R: Ord>(
+        &self,
+        rank: impl Fn(&Path) -> Option<R>,
+    ) -> Option<usize> {
+        let validated = || {
+            let paths = self.paths.iter().enumerate();
+            paths.filter(|(_, path)| path.validation.is_validated())
+        };
+        let ranked = validated().filter_map(|(index, path)| Some((rank(path)?, index)));
+        let best = ranked.min().map(|(_, index)| index);
+        let latest = || validated().max_by_key(|(_, path)| path.last_received);
+        best.or_else(|| latest().map(|(index, _)| index))
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
         self.paths.iter_mut()
     }
