@@ -19,8 +19,8 @@
 //!   packets really acknowledged per second;
 //! - pacing: `min(1.02 W / srtt, 1.5 delivered / (1 - p0) + 4 / srtt)`, `W / srtt` in a short
 //!   queue, so that what leaves per second never exceeds what arrived and what refills the
-//!   losses by more than half and a few packets; the window leaves room for acknowledgements
-//!   that come eight to a round trip, for bursts would overflow a short queue. In start-up
+//!   losses by more than half and a few packets; the window leaves room for what waits at the
+//!   receiver for its acknowledgement, no more, which holds the queue at the target. In start-up
 //!   `2 W / srtt`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
 //!   too short for timers, where the window alone limits. While the application limits,
 //!   `(W - target) / srtt`, and no more than the path has carried once it was the path that
@@ -93,6 +93,8 @@ pub(crate) struct Delay {
     silent_since: Option<Instant>,
     /// Losses of packets sent before this belong to a silence and say nothing.
     answered_at: Option<Instant>,
+    /// Most packets that one acknowledgement of the last round was for.
+    batch: f64,
 }
 
 /// When packets were held back: those sent meanwhile say what the link loses by itself, whenever
@@ -146,6 +148,7 @@ impl Delay {
             part: 1.0,
             silent_since: None,
             answered_at: None,
+            batch: 0.0,
         }
     }
 
@@ -165,8 +168,10 @@ impl Delay {
             .max(self.least_window())
     }
 
-    /// Pacing holds the steady state at its rate; the window leaves room for acknowledgements
-    /// that come eight to a round trip, so that they do not turn the flow into bursts.
+    /// The window is what the path itself holds, and leaves room for what waits at the receiver
+    /// for its acknowledgement: so the queue is what the window makes of it, and what is sent
+    /// never stops for an acknowledgement that is not due yet. Pacing alone would let the queue
+    /// swing, for it answers a round trip late.
     fn window_bytes(&self) -> u64 {
         let rtt = self.floor_seconds() + self.queue_delay;
         let window = match &self.mode {
@@ -178,12 +183,31 @@ impl Delay {
                 let window = self.window.max(self.least_window());
                 window + (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0)
             }
-            Mode::Steady(steady) if steady.drain.window().is_none() => {
-                self.effective_window() + (self.window / ACKS_PER_ROUND).max(1.0)
-            }
+            Mode::Steady(_) => self.effective_window() + self.batch(),
             _ => self.effective_window(),
         };
         (window * self.mss) as u64
+    }
+
+    /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of
+    /// which the receiver sends eight per round trip at least.
+    fn batch(&self) -> f64 {
+        let most = (self.window / ACKS_PER_ROUND).max(1.0);
+        self.batch.max(self.round.batch).clamp(1.0, most)
+    }
+
+    /// Seconds in which a window is paced out; `None` before the first sample. A drain lets out
+    /// what the empty path takes, which the smoothed RTT tells only when the drain is over.
+    fn pacing_rtt(&self) -> Option<f64> {
+        let floor = self.floor.get()?;
+        let rtt = (floor + self.queue_delay).max(self.srtt);
+        let drains = matches!(self.mode, Mode::Steady(_)) && self.holds_back();
+        let has_timers = rtt >= QUEUE_NOISE;
+        Some(if drains && has_timers && !self.has_short_queue() {
+            floor
+        } else {
+            rtt
+        })
     }
 
     /// Whether losses have shown that the queue holds a few packets only.
@@ -272,6 +296,7 @@ impl Delay {
         let fading = if limited { 0.97 } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
+        self.batch = round.batch;
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
             Mode::Steady(_) => self.steady_on_round(round, limited),
@@ -465,7 +490,7 @@ impl CongestionController for Delay {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let rtt = (self.floor.get()? + self.queue_delay).max(self.srtt);
+        let rtt = self.pacing_rtt()?;
         let window = self.effective_window();
         let rate = match &self.mode {
             Mode::Startup(startup) => startup.pace() * window / rtt,

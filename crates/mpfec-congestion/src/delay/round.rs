@@ -12,6 +12,8 @@ pub(super) struct Round {
     start: Option<Instant>,
     pub(super) acked: f64,
     pub(super) lost: f64,
+    /// Most packets that one acknowledgement was for.
+    pub(super) batch: f64,
     /// Smallest delay above the floor, seconds; infinite before the first sample.
     pub(super) delay_min: f64,
     /// Largest of them.
@@ -28,6 +30,7 @@ impl Round {
             start: None,
             acked: 0.0,
             lost: 0.0,
+            batch: 0.0,
             delay_min: f64::INFINITY,
             delay_max: 0.0,
             in_flight_max: 0.0,
@@ -57,6 +60,7 @@ impl Round {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
         self.lost += lost as f64;
+        self.batch = self.batch.max(f64::from(ack.packets));
         self.delay_min = self.delay_min.min(delay);
         self.delay_max = self.delay_max.max(delay);
         self.app_limited |= ack.app_limited;

@@ -228,6 +228,7 @@ impl Delay {
         let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
         let delay = self.queue_delay;
         let is_short = self.has_short_queue();
+        let is_shallow = self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let gain = if is_short { 0.25 } else { 0.5 };
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -245,8 +246,16 @@ impl Delay {
         }
         let is_loss_free = self.evidence.baseline() < LOSS_FREE;
         let is_cautious = is_loss_free && self.window < steady.cautious_until;
-        if !is_cautious && steady.low_rounds > if steady.fresh { 0 } else { 4 } {
-            let peak = self.rate_max * floor;
+        let peak = self.rate_max * floor;
+        // Where a queue shows before it is full, what the path carried before is soon tried again.
+        let patience = if steady.fresh {
+            0
+        } else if self.window < peak && !is_shallow {
+            2
+        } else {
+            4
+        };
+        if !is_cautious && steady.low_rounds > patience {
             if steady.fresh || self.window >= peak {
                 // In a short queue every other round: what the step before has brought shows a
                 // round later.
