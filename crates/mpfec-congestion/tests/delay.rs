@@ -110,6 +110,24 @@ fn the_pnc_paths_are_full_through_bursts_of_loss_and_queues_of_fifty_packets() {
     }
 }
 
+/// Packets that leave at the pace of a round trip ago make a queue swing around its target, and a
+/// drain that is paced for the queue before it costs twice what it holds back.
+#[test]
+fn the_queue_stays_where_it_is_aimed_at_and_drains_take_no_more_than_it() {
+    for (mbit, one_way, loss, used, queue) in [
+        (10.0, 100.0, 0.0, 0.998, 0.021),
+        (10.0, 100.0, 0.001, 0.99, 0.021),
+        (20.0, 12.5, 0.05, 0.98, 0.0075),
+    ] {
+        check(
+            &format!("{mbit} Mbit/s, {loss}"),
+            &link(mbit, one_way).loss(loss),
+            25.0,
+            is_full(5.0, 25.0, used, queue),
+        );
+    }
+}
+
 #[test]
 fn a_path_that_is_a_small_part_of_the_connection_is_full_too() {
     for (mbit, one_way, loss, part) in [(4.0, 220.0, 0.015, 0.2), (10.0, 100.0, 0.2, 0.3)] {

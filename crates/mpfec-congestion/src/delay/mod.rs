@@ -468,6 +468,7 @@ impl CongestionController for Delay {
             &mut self.delivered_max,
             &mut self.delivered_mean,
             &mut self.delivered_now,
+            &mut self.batch,
         ] {
             *packets *= scale;
         }

@@ -1,6 +1,8 @@
-//! How fast packets leave while the application limits.
+//! How fast packets leave while the application limits, and while a queue is drained.
 
-use super::super::steady::Steady;
+use std::time::Duration;
+
+use super::super::steady::{Drain, Steady};
 use super::super::{Mode, STEADY_PACE};
 use super::Link;
 use crate::CongestionController;
@@ -63,4 +65,31 @@ fn an_application_that_never_fills_the_path_shows_no_limit() {
     // More than twice what it writes.
     let pace = link.pace();
     assert!(pace > 2.0 * 15.0 / 0.05, "{pace:.0} packets/s");
+}
+
+/// A drain lets out 45 packets at a time of a path that holds 50, after a queue of 20.
+#[test]
+fn a_drain_is_paced_for_the_empty_path() {
+    let mut link = planted(true);
+    link.control.app_limited = false;
+    (link.control.srtt, link.control.queue_delay) = (0.07, 0.02);
+    let Mode::Steady(steady) = &mut link.control.mode else {
+        unreachable!("planted so");
+    };
+    steady.drain = Drain::Second { window: 45.0 };
+    let wanted = STEADY_PACE * 45.0 / 0.05;
+    let pace = link.pace();
+    assert!((pace - wanted).abs() < 1.0, "{pace:.0}, not {wanted:.0}");
+}
+
+#[test]
+fn the_window_leaves_room_for_what_waits_for_its_acknowledgement() {
+    let mut link = planted(true);
+    let packets = |link: &Link| (link.control.cwnd() as f64 / link.control.mss).round();
+    assert_eq!(packets(&link), 71.0);
+    link.ack(5, Duration::from_millis(50), 70.0, false);
+    assert_eq!(packets(&link), 75.0);
+    // No more than an eighth: that often a receiver acknowledges.
+    link.ack(30, Duration::from_millis(50), 70.0, false);
+    assert_eq!(packets(&link), 79.0);
 }
