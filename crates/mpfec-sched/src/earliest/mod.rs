@@ -23,7 +23,7 @@ use crate::worth::worth_having;
 
 use ledger::{Idle, Ledger};
 use load::Load;
-use supply::Outlook;
+use supply::{LOSS_DELAY, Outlook};
 
 /// Symbols go where they arrive when they are needed.
 #[derive(Debug)]
@@ -398,14 +398,16 @@ fn is_stuck(flights: &[u16; MAX_PATHS]) -> bool {
     flights.iter().all(|&count| count == 0)
 }
 
-/// Whether a block misses symbols after it was repaired already: long after the fate of its
-/// first symbols was known, what is lost now are repairs.
+/// Whether a block misses symbols after it was repaired already: once a loss and the fate of its
+/// repair are known, what is missing was lost again. Any sooner, bulk data over short paths would
+/// be protected while its first repairs are on their way, at twice the price of its losses.
 fn lost_again(block: &BlockView, view: &View<'_>) -> bool {
     let Some(first_sent) = block.first_sent else {
         return false;
     };
     let repaired = block.closed && block.unsent == 0 && block.repairs_sent() > 0;
-    repaired && view.now.saturating_duration_since(first_sent) > view.slowest_rtt() * 3 / 2
+    let answered = view.slowest_rtt().mul_f64(2.0 * LOSS_DELAY);
+    repaired && view.now.saturating_duration_since(first_sent) > answered
 }
 
 /// Data for this long beyond the delay spread are bulk, in seconds.

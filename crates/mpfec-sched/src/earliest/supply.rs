@@ -169,7 +169,7 @@ impl Estimate {
 }
 
 /// RFC 9002 §6.1.2: a packet is lost this many round trips after it left.
-const LOSS_DELAY: f64 = 9.0 / 8.0;
+pub(super) const LOSS_DELAY: f64 = 9.0 / 8.0;
 
 /// 1e-4, the least failure probability that is worth a busy slot.
 const MOST_OCTAVES: f64 = 13.3;

@@ -70,3 +70,17 @@ fn a_path_that_a_small_receive_buffer_has_no_room_for_is_left_out() {
         );
     }
 }
+
+/// Bulk data pay about the loss itself in repair, and bring 97 % of the limit, over paths so short
+/// that a block takes about a round trip to leave.
+#[test]
+fn bulk_over_short_paths_is_repaired_for_hardly_more_than_its_loss() {
+    let scenario = Scenario::named("limits").expect("built in");
+    for case in ["dfec-l3-r25", "dfec-l5-r25", "dfec-l5-r100"] {
+        let metrics = run(&scenario, case, "bulk").metrics;
+        let redundant = metrics["redundant_percent"];
+        assert!(redundant <= 1.0, "{case}: {redundant:.2} % for nothing");
+        let share = metrics["limit_percent"];
+        assert!(share >= 97.0, "{case}: {share:.2} % of the limit");
+    }
+}
