@@ -107,8 +107,9 @@ struct Drained {
 }
 
 impl Drained {
+    /// What leaves at the very instant at which the drain ends is the burst that it had held back.
     fn holds(&self, sent_at: Instant) -> bool {
-        sent_at >= self.from && self.until.is_none_or(|until| sent_at <= until)
+        sent_at >= self.from && self.until.is_none_or(|until| sent_at < until)
     }
 }
 

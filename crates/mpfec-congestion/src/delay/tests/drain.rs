@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::Mode;
 use super::super::evidence::Lesson;
 use super::super::steady::{Drain, Steady};
+use super::super::{Drained, Mode};
 use super::Link;
 use crate::CongestionController;
 
@@ -93,4 +93,25 @@ fn a_verdict_in_an_ordinary_drain_makes_it_a_deep_one_that_teaches() {
     assert!(link.control.drains(), "{:?}", link.control);
     link.round(f64::INFINITY);
     assert_eq!(link.control.lesson(), Lesson::DeeplyDrained);
+}
+
+/// What was held back leaves when the drain ends, and may overflow a short queue.
+#[test]
+fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {
+    let mut link = steady(5);
+    let from = link.now;
+    let until = from + Duration::from_millis(100);
+    link.control.drained = Some(Drained {
+        from,
+        until: Some(until),
+        is_deep: true,
+    });
+    link.lose(20, until);
+    assert_eq!(link.control.losses.drained, 0);
+    link.lose(
+        3,
+        until.checked_sub(Duration::from_micros(1)).expect("later"),
+    );
+    link.lose(2, from);
+    assert_eq!(link.control.losses.drained, 5);
 }

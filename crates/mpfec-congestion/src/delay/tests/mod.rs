@@ -163,7 +163,7 @@ impl Link {
         });
     }
 
-    fn lose(&mut self, packets: u32, sent_at: Instant) {
+    pub(super) fn lose(&mut self, packets: u32, sent_at: Instant) {
         self.control.on_congestion_event(&CongestionEvent {
             now: self.now,
             sent_at,
