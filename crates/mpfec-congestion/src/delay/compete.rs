@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::round::Round;
 use super::startup::Startup;
-use super::steady::{DEEP, Steady, TCP_SURVIVES};
+use super::steady::{DEEP, ONE_PACKET, Steady, TCP_SURVIVES};
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
 use crate::Ack;
 use crate::coupling::Coupling;
@@ -273,7 +273,9 @@ impl Delay {
                         0.5 * part,
                     );
                 }
-                if is_queue && delay < ALONE * before {
+                // Packets are let out in a drain as well, so that one of them may wait.
+                let left = (ALONE * before).max(ONE_PACKET * packet_time);
+                if is_queue && delay < left {
                     compete.alone += 1;
                 } else if is_queue {
                     compete.alone = 0;

@@ -436,7 +436,7 @@ const LOSS_FREE: f64 = 0.005;
 const TCP_KEEPS: f64 = 0.7;
 const TCP_GROWS: f64 = 0.53;
 /// A queue of so many packets is what measuring with packets comes to.
-const ONE_PACKET: f64 = 1.2;
+pub(super) const ONE_PACKET: f64 = 1.2;
 /// Part of the way back to the window before a cut that is made up per round, as the concave
 /// part of CUBIC does for large windows.
 const CAUTIOUS_RETURN: f64 = 0.05;

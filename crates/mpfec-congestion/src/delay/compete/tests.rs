@@ -214,6 +214,29 @@ fn a_full_share_of_a_part_of_the_connection_is_learned_as_fair() {
     assert_eq!(compete.capacity, 1000.0);
 }
 
+/// Three packets fill a path of 36 ms and 84 packets per second: of the four that a drain lets out
+/// one always waits.
+#[test]
+fn a_queue_of_one_packet_that_a_drain_leaves_is_nobody_elses() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.036);
+    control.window = 9.0;
+    control.compete(9.0);
+    let (mut effective, mut before) = (9.0, 9.0);
+    for _ in 0..70 {
+        let rtt: f64 = before / 84.0;
+        control.srtt = rtt;
+        let mut round = Round::new();
+        round.acked = before;
+        (round.delay_min, round.delay_max) = (rtt - 0.036, 1.2 * rtt - 0.036);
+        round.in_flight_max = effective;
+        control.on_round(&round, rtt);
+        before = effective;
+        effective = control.effective_window();
+    }
+    assert!(matches!(control.mode, Mode::Steady(_)), "{control:?}");
+}
+
 #[test]
 fn a_cut_is_left_to_take_effect_for_two_rounds() {
     let mut control = Delay::new(MSS, 20);
