@@ -21,7 +21,7 @@
 //!   queue, so that what leaves per second never exceeds what arrived and what refills the
 //!   losses by more than half and a few packets; the window leaves room for what waits at the
 //!   receiver for its acknowledgement, no more, which holds the queue at the target. In start-up
-//!   `2 W / srtt`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
+//!   `2 W / srtt`, in a drain of a longer queue `1.02 W / floor`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
 //!   too short for timers, where the window alone limits. While the application limits,
 //!   `(W - target) / srtt`, and no more than the path has carried once it was the path that
 //!   limited, but at least `0.5 W / srtt`;
@@ -34,6 +34,7 @@
 mod compete;
 mod evidence;
 mod floor;
+mod pace;
 mod round;
 mod startup;
 mod steady;
@@ -47,7 +48,7 @@ use self::evidence::{Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::round::Round;
 use self::startup::Startup;
-use self::steady::{Drain, MAX_REFILL, MIN_TARGET, SHORT_QUEUE, Steady};
+use self::steady::{Drain, MAX_REFILL, MIN_TARGET, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -157,65 +158,6 @@ impl Delay {
         self.floor.get().unwrap_or(self.srtt)
     }
 
-    /// The window, or what a drain leaves of it.
-    fn effective_window(&self) -> f64 {
-        let drained = match &self.mode {
-            Mode::Steady(steady) => steady.drain.window(),
-            Mode::Startup(_) => None,
-            Mode::Compete(compete) => compete.window(),
-        };
-        drained
-            .map_or(self.window, |limit| limit.min(self.window))
-            .max(self.least_window())
-    }
-
-    /// The window is what the path itself holds, and leaves room for what waits at the receiver
-    /// for its acknowledgement: so the queue is what the window makes of it, and what is sent
-    /// never stops for an acknowledgement that is not due yet. Pacing alone would let the queue
-    /// swing, for it answers a round trip late.
-    fn window_bytes(&self) -> u64 {
-        let rtt = self.floor_seconds() + self.queue_delay;
-        let window = match &self.mode {
-            // There the window alone limits.
-            _ if rtt < QUEUE_NOISE => self.effective_window(),
-            // In a short queue pacing alone holds back: what the window had held back would
-            // leave as a burst.
-            Mode::Steady(_) if self.has_short_queue() => {
-                let window = self.window.max(self.least_window());
-                window + (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0)
-            }
-            Mode::Steady(_) => self.effective_window() + self.batch(),
-            _ => self.effective_window(),
-        };
-        (window * self.mss) as u64
-    }
-
-    /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of
-    /// which the receiver sends eight per round trip at least.
-    fn batch(&self) -> f64 {
-        let most = (self.window / ACKS_PER_ROUND).max(1.0);
-        self.batch.max(self.round.batch).clamp(1.0, most)
-    }
-
-    /// Seconds in which a window is paced out; `None` before the first sample. A drain lets out
-    /// what the empty path takes, which the smoothed RTT tells only when the drain is over.
-    fn pacing_rtt(&self) -> Option<f64> {
-        let floor = self.floor.get()?;
-        let rtt = (floor + self.queue_delay).max(self.srtt);
-        let drains = matches!(self.mode, Mode::Steady(_)) && self.holds_back();
-        let has_timers = rtt >= QUEUE_NOISE;
-        Some(if drains && has_timers && !self.has_short_queue() {
-            floor
-        } else {
-            rtt
-        })
-    }
-
-    /// Whether losses have shown that the queue holds a few packets only.
-    fn has_short_queue(&self) -> bool {
-        self.target_cap < SHORT_QUEUE
-    }
-
     /// Whether packets are held back to see the path without our queue.
     fn holds_back(&self) -> bool {
         match &self.mode {
@@ -243,23 +185,6 @@ impl Delay {
             },
             Mode::Compete(_) => self.floor_seconds() >= QUEUE_NOISE,
         }
-    }
-
-    /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
-    /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
-    fn least_window(&self) -> f64 {
-        let most = self.target_cap.clamp(64.0, 256.0);
-        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, most)
-    }
-
-    /// Packets to keep in the queue.
-    fn target(&self) -> f64 {
-        let root = (self.window / self.part).sqrt();
-        let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
-        target
-            .max(self.delivered_max * HOST_NOISE)
-            .min(self.target_cap)
-            .max(MIN_TARGET)
     }
 
     /// What the packets acknowledged now may teach about the link's own loss.
@@ -492,30 +417,7 @@ impl CongestionController for Delay {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let rtt = self.pacing_rtt()?;
-        let window = self.effective_window();
-        let rate = match &self.mode {
-            Mode::Startup(startup) => startup.pace() * window / rtt,
-            Mode::Compete(_) => 1.2 * window / rtt,
-            // Timers are no finer than such a round trip: the window alone does better.
-            Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
-            Mode::Steady(_) => {
-                let delivered = self.delivered_max.max(self.delivered_now);
-                let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
-                let paced = if self.app_limited {
-                    // No queue stands that the target's packets would fill.
-                    let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));
-                    let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
-                    (window - self.target()).min(carried).max(0.5 * window)
-                } else if self.has_short_queue() {
-                    window
-                } else {
-                    STEADY_PACE * window
-                };
-                (paced / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
-            }
-        };
-        Some((rate * self.mss).max(1.0) as u64)
+        Some((self.pace()? * self.mss).max(1.0) as u64)
     }
 
     fn drains(&self) -> bool {
@@ -545,10 +447,6 @@ fn approach(mean: f64, value: f64) -> f64 {
     }
 }
 
-/// Hardly above the rate that the window stands for: bursts would overflow short queues.
-const STEADY_PACE: f64 = 1.02;
-/// The receiver acknowledges what arrives in an eighth of a round trip at once.
-const ACKS_PER_ROUND: f64 = 8.0;
 const MIN_WINDOW: f64 = 4.0;
 /// More packets than any path holds.
 const MAX_WINDOW: f64 = 4e5;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::super::Mode;
+use super::super::pace::STEADY_PACE;
 use super::super::steady::{Drain, Steady};
-use super::super::{Mode, STEADY_PACE};
 use super::Link;
 use crate::CongestionController;
 

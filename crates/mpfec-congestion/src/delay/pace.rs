@@ -1,0 +1,114 @@
+//! What may leave: the window, the pace, and the queue that they aim at.
+
+use super::steady::{MAX_REFILL, MIN_TARGET, SHORT_QUEUE};
+use super::{Delay, HOST_NOISE, MIN_WINDOW, Mode, QUEUE_NOISE};
+
+impl Delay {
+    /// The window, or what a drain leaves of it.
+    pub(super) fn effective_window(&self) -> f64 {
+        let drained = match &self.mode {
+            Mode::Steady(steady) => steady.drain.window(),
+            Mode::Startup(_) => None,
+            Mode::Compete(compete) => compete.window(),
+        };
+        drained
+            .map_or(self.window, |limit| limit.min(self.window))
+            .max(self.least_window())
+    }
+
+    /// The window is what the path itself holds, and leaves room for what waits at the receiver
+    /// for its acknowledgement: so the queue is what the window makes of it, and what is sent
+    /// never stops for an acknowledgement that is not due yet. Pacing alone would let the queue
+    /// swing, for it answers a round trip late.
+    pub(super) fn window_bytes(&self) -> u64 {
+        let rtt = self.floor_seconds() + self.queue_delay;
+        let window = match &self.mode {
+            // There the window alone limits.
+            _ if rtt < QUEUE_NOISE => self.effective_window(),
+            // In a short queue pacing alone holds back: what the window had held back would
+            // leave as a burst.
+            Mode::Steady(_) if self.has_short_queue() => {
+                let window = self.window.max(self.least_window());
+                window + (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0)
+            }
+            Mode::Steady(_) => self.effective_window() + self.batch(),
+            _ => self.effective_window(),
+        };
+        (window * self.mss) as u64
+    }
+
+    /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of
+    /// which the receiver sends eight per round trip at least.
+    pub(super) fn batch(&self) -> f64 {
+        let most = (self.window / ACKS_PER_ROUND).max(1.0);
+        self.batch.max(self.round.batch).clamp(1.0, most)
+    }
+
+    /// Seconds in which a window is paced out; `None` before the first sample. A drain lets out
+    /// what the empty path takes, which the smoothed RTT tells only when the drain is over.
+    pub(super) fn pacing_rtt(&self) -> Option<f64> {
+        let floor = self.floor.get()?;
+        let rtt = (floor + self.queue_delay).max(self.srtt);
+        let drains = matches!(self.mode, Mode::Steady(_)) && self.holds_back();
+        let has_timers = rtt >= QUEUE_NOISE;
+        Some(if drains && has_timers && !self.has_short_queue() {
+            floor
+        } else {
+            rtt
+        })
+    }
+
+    /// Whether losses have shown that the queue holds a few packets only.
+    pub(super) fn has_short_queue(&self) -> bool {
+        self.target_cap < SHORT_QUEUE
+    }
+
+    /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
+    /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
+    pub(super) fn least_window(&self) -> f64 {
+        let most = self.target_cap.clamp(64.0, 256.0);
+        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, most)
+    }
+
+    /// Packets to keep in the queue.
+    pub(super) fn target(&self) -> f64 {
+        let root = (self.window / self.part).sqrt();
+        let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
+        target
+            .max(self.delivered_max * HOST_NOISE)
+            .min(self.target_cap)
+            .max(MIN_TARGET)
+    }
+
+    /// Packets per second that may leave; `None` before the first sample.
+    pub(super) fn pace(&self) -> Option<f64> {
+        let rtt = self.pacing_rtt()?;
+        let window = self.effective_window();
+        Some(match &self.mode {
+            Mode::Startup(startup) => startup.pace() * window / rtt,
+            Mode::Compete(_) => 1.2 * window / rtt,
+            // Timers are no finer than such a round trip: the window alone does better.
+            Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
+            Mode::Steady(_) => {
+                let delivered = self.delivered_max.max(self.delivered_now);
+                let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
+                let paced = if self.app_limited {
+                    // No queue stands that the target's packets would fill.
+                    let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));
+                    let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
+                    (window - self.target()).min(carried).max(0.5 * window)
+                } else if self.has_short_queue() {
+                    window
+                } else {
+                    STEADY_PACE * window
+                };
+                (paced / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
+            }
+        })
+    }
+}
+
+/// Hardly above the rate that the window stands for: bursts would overflow short queues.
+pub(super) const STEADY_PACE: f64 = 1.02;
+/// The receiver acknowledges what arrives in an eighth of a round trip at once.
+const ACKS_PER_ROUND: f64 = 8.0;
