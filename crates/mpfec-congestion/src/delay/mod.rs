@@ -21,10 +21,10 @@
 //!   queue, so that what leaves per second never exceeds what arrived and what refills the
 //!   losses by more than half and a few packets; the window leaves room for what waits at the
 //!   receiver for its acknowledgement, no more, which holds the queue at the target. In start-up
-//!   `2 W / srtt`, in a drain of a longer queue `1.02 W / floor`, beside flows that fill the buffer `1.2 W / srtt`, and `4 W / srtt` on paths
-//!   too short for timers, where the window alone limits. While the application limits,
-//!   `(W - target) / srtt`, and no more than the path has carried once it was the path that
-//!   limited, but at least `0.5 W / srtt`;
+//!   `2 W / srtt`, in a drain of a longer queue `1.02 W / floor`, beside flows that fill the
+//!   buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
+//!   limits. While the application limits, `(W - target) / srtt`, and no more than the path has
+//!   carried once it was the path that limited, but at least `0.5 W / srtt`;
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. Until the first of them, from what start-up lost without a queue, if that is little;
