@@ -376,7 +376,14 @@ impl CongestionController for Delay {
         self.on_answer(now);
     }
 
+    /// A burst of losses that took more than the window looks the same, and what the path
+    /// carried is known: so it goes on with half of the window, and at the least only where
+    /// nothing is known yet.
     fn on_persistent_congestion(&mut self, _now: Instant) {
+        if !matches!(self.mode, Mode::Startup(_)) {
+            self.window = (0.5 * self.window).max(MIN_WINDOW);
+            return;
+        }
         self.window = MIN_WINDOW;
         self.mode = Mode::Startup(Startup::new(self.window));
         self.floor = Floors::default();

@@ -39,18 +39,19 @@ impl Delay {
 
     /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of
     /// which the receiver sends eight per round trip at least.
-    pub(super) fn batch(&self) -> f64 {
+    fn batch(&self) -> f64 {
         let most = (self.window / ACKS_PER_ROUND).max(1.0);
         self.batch.max(self.round.batch).clamp(1.0, most)
     }
 
     /// Seconds in which a window is paced out; `None` before the first sample. A drain lets out
-    /// what the empty path takes, which the smoothed RTT tells only when the drain is over.
-    pub(super) fn pacing_rtt(&self) -> Option<f64> {
+    /// what the empty path takes, which the smoothed RTT tells only when the drain is over, unless
+    /// that is too short for timers.
+    fn pacing_rtt(&self) -> Option<f64> {
         let floor = self.floor.get()?;
         let rtt = (floor + self.queue_delay).max(self.srtt);
         let drains = matches!(self.mode, Mode::Steady(_)) && self.holds_back();
-        let has_timers = rtt >= QUEUE_NOISE;
+        let has_timers = floor >= QUEUE_NOISE;
         Some(if drains && has_timers && !self.has_short_queue() {
             floor
         } else {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Connection;
 use super::event::PathChange;
 use super::state::CloseReason;
-use crate::path::{Path, PathReason};
+use crate::path::{MIN_PROBE_INTERVAL, Path, PathReason};
 
 /// Names a timer for logs and livelock reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +154,7 @@ impl Connection {
             return None;
         }
         let base = path.pto_base();
+        let round_trip = path.is_noisy().then(|| path.srtt().max(MIN_PROBE_INTERVAL));
         let longest = match path.rtt.has_sample() {
             true => MAX_PTO,
             false => MAX_PTO_UNMEASURED,
@@ -163,7 +164,7 @@ impl Connection {
         } else {
             path.space
                 .last_ack_eliciting_sent()
-                .map(|sent| path.pto.deadline(sent, base, longest))
+                .map(|sent| path.pto.deadline(sent, base, round_trip, longest))
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
     }

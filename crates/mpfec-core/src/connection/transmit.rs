@@ -337,8 +337,8 @@ impl Connection {
             Purpose::Mtu(size) => path.mtu.on_probe_sent(size),
             Purpose::Probe => {
                 path.probes = path.probes.saturating_sub(1);
-                let srtt = path.srtt();
-                path.liveness.on_probe(now, srtt);
+                let (srtt, is_noisy) = (path.srtt(), path.is_noisy());
+                path.liveness.on_probe(now, srtt, is_noisy);
                 if path.liveness.is_suspected() {
                     // Nobody may wait for what it carries: the others replace it at once.
                     self.give_up_in_flight(now, index);

@@ -23,10 +23,10 @@ impl Liveness {
         matches!(self, Self::Suspected { .. })
     }
 
-    /// Starts to probe: at once, then every quarter RTT and slower.
+    /// Starts to probe: at once, then every quarter RTT.
     pub(crate) fn suspect(&mut self, now: Instant, srtt: Duration) {
         if !self.is_suspected() {
-            let interval = (srtt / 4).max(MIN_INTERVAL);
+            let interval = (srtt / 4).max(MIN_PROBE_INTERVAL);
             *self = Self::Suspected {
                 since: now,
                 next_probe: now,
@@ -51,19 +51,71 @@ impl Liveness {
         }
     }
 
-    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms.
-    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration) {
+    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms; on a path
+    /// that `is_noisy` and most likely has but a burst of losses, not in the first four RTTs.
+    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration, is_noisy: bool) {
         if let Self::Suspected {
+            since,
             next_probe,
             interval,
-            ..
         } = self
         {
             *next_probe = now + *interval;
-            *interval = (*interval * 3 / 2).min(srtt.max(MAX_INTERVAL));
+            let burst = BURST * srtt.max(4 * MIN_PROBE_INTERVAL);
+            if !is_noisy || now.saturating_duration_since(*since) >= burst {
+                *interval = (*interval * 3 / 2).min(srtt.max(MAX_INTERVAL));
+            }
         }
     }
 }
 
-const MIN_INTERVAL: Duration = Duration::from_millis(10);
+/// However short the path is, it is not probed more often.
+pub(crate) const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_INTERVAL: Duration = Duration::from_millis(200);
+/// Round trips that a burst of losses may last.
+const BURST: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SRTT: Duration = Duration::from_millis(60);
+
+    /// Milliseconds between probes from the one at `from` on, of a path that was suspected.
+    fn waits(probes: usize, is_noisy: bool) -> Vec<u128> {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let epoch = Instant::now();
+        let mut liveness = Liveness::default();
+        liveness.suspect(epoch, SRTT);
+        assert_eq!(liveness.next_probe(), Some(epoch));
+        let mut waits = Vec::new();
+        for _ in 0..probes {
+            let at = liveness.next_probe().expect("a probe is due");
+            liveness.on_probe(at, SRTT, is_noisy);
+            let next = liveness.next_probe().expect("a probe is due");
+            waits.push((next - at).as_millis());
+        }
+        waits
+    }
+
+    #[test]
+    fn a_suspected_path_is_probed_every_quarter_rtt_and_ever_less_often() {
+        let expected = [15, 22, 33, 50, 75, 113, 170, 200, 200];
+        let waits = waits(9, false);
+        for (wait, expected) in waits.iter().zip(expected) {
+            assert!(wait.abs_diff(expected) <= 1, "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn a_burst_of_losses_on_a_noisy_path_is_probed_for_four_rtts_without_backing_off() {
+        let waits = waits(24, true);
+        assert_eq!(waits[..17], [15; 17]);
+        assert!(
+            waits[17..]
+                .windows(2)
+                .all(|pair| pair[1] > pair[0] || pair[1] == 200)
+        );
+        assert!(waits[23] > 150, "{waits:?}");
+    }
+}

@@ -23,7 +23,7 @@ use crate::parity::{ParityReceiver, ParitySender};
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
 pub(crate) use self::ecn::EcnValidation;
-pub(crate) use self::liveness::Liveness;
+pub(crate) use self::liveness::{Liveness, MIN_PROBE_INTERVAL};
 pub(crate) use self::loss_rate::LossRate;
 use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
@@ -362,6 +362,13 @@ impl Path {
         let count = self.pto.count();
         let is_large = count <= 4 || count.is_power_of_two() || count.is_multiple_of(16);
         1 + u8::from(is_large || self.rtt.has_sample())
+    }
+
+    /// Whether most of what it loses was not taken for the doing of a full queue: there backing
+    /// off helps nobody.
+    pub(crate) fn is_noisy(&self) -> bool {
+        let verdicts = self.controller.loss_verdicts();
+        verdicts.wireless + verdicts.unknown > verdicts.congestion
     }
 
     /// Goes on to the next address to try, if there are several.

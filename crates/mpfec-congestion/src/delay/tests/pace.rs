@@ -94,3 +94,16 @@ fn the_window_leaves_room_for_what_waits_for_its_acknowledgement() {
     link.ack(30, Duration::from_millis(50), 70.0, false);
     assert_eq!(packets(&link), 79.0);
 }
+
+#[test]
+fn a_drain_of_a_path_too_short_for_timers_is_paced_with_its_queue() {
+    let mut link = planted(true);
+    let control = &mut link.control;
+    control.set_floor(0.001);
+    (control.srtt, control.queue_delay, control.app_limited) = (0.004, 0.003, false);
+    if let Mode::Steady(steady) = &mut control.mode {
+        steady.drain = Drain::Second { window: 20.0 };
+    }
+    let (pace, most) = (link.pace(), STEADY_PACE * 20.0 / 0.004);
+    assert!(pace <= most + 1.0, "{pace:.0}, not {most:.0} packets/s");
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::Mode;
+use super::super::{MIN_WINDOW, Mode};
 use super::{Link, MSS, epoch};
 use crate::CongestionController;
 
@@ -102,4 +102,22 @@ fn a_path_that_lost_everything_does_not_begin_as_a_new_one() {
     assert!(matches!(link.control.mode, Mode::Startup(_)));
     let window = window(&link);
     assert!(window <= 5.0, "{window} packets");
+}
+
+#[test]
+fn a_known_path_goes_on_with_half_of_its_window_when_all_of_it_was_lost() {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    link.rounds(60, f64::INFINITY);
+    let before = link.control.window;
+    assert!(before >= 50.0, "{before} packets fill the path");
+    link.control.on_persistent_congestion(link.now);
+    assert_eq!(link.control.window, before / 2.0);
+    assert_eq!(link.control.state(), "steady");
+    link.rounds(12, f64::INFINITY);
+    let after = link.control.window;
+    assert!(after >= 50.0, "{after} packets of {before}");
+    for _ in 0..20 {
+        link.control.on_persistent_congestion(link.now);
+    }
+    assert_eq!(link.control.window, MIN_WINDOW);
 }
