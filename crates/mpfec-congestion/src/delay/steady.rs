@@ -31,6 +31,8 @@ pub(super) struct Steady {
     fresh: bool,
     acceleration: f64,
     fall: Option<Fall>,
+    /// Rounds in a row with the largest delay there is.
+    full_rounds: u32,
 }
 
 /// A window that falls because of the queue; its start counts as 0 once the delay has varied.
@@ -88,6 +90,7 @@ impl Steady {
             fresh: true,
             acceleration: 1.0,
             fall: None,
+            full_rounds: 0,
         }
     }
 }
@@ -196,6 +199,12 @@ impl Delay {
         } else {
             1.003
         };
+        if steady.drain == Drain::No {
+            self.heed_ceiling(round, limited);
+        }
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
         match steady.drain {
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
@@ -214,6 +223,26 @@ impl Delay {
             }
         }
         self.bound_window();
+    }
+
+    /// What a short queue drops drowns in what a noisy link loses. But a queue that overflows round
+    /// by round has the same largest delay in all of them, which without overflow would vary as
+    /// the losses do: the target then becomes half of it.
+    fn heed_ceiling(&mut self, round: &Round, limited: bool) {
+        let ceiling = self.evidence.delay_max();
+        let packets = ceiling * self.rate;
+        let is_full = limited
+            && self.evidence.baseline() > NOISY
+            && packets < SHORT_QUEUE
+            && round.delay_max >= AT_CEILING * ceiling;
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
+        steady.full_rounds = if is_full { steady.full_rounds + 1 } else { 0 };
+        if steady.full_rounds >= FULL_ROUNDS {
+            steady.full_rounds = 0;
+            self.target_cap = self.target_cap.min((0.5 * packets).max(MIN_TARGET));
+        }
     }
 
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
@@ -421,6 +450,12 @@ const DRAIN_EVERY: u32 = 8;
 pub(super) const DEEP: f64 = 0.9;
 /// A queue of fewer packets is too short to compete in: the window alone is as fair.
 pub(super) const SHORT_QUEUE: f64 = 12.0;
+/// With more random loss than this, some percent dropped by a queue do not show.
+const NOISY: f64 = 0.03;
+/// Part of the largest delay that counts as the same.
+const AT_CEILING: f64 = 0.93;
+/// Rounds in a row in which the queue overflows and not by chance.
+const FULL_ROUNDS: u32 = 4;
 /// Delay of a queue that is long for its path: part of the path's own, and seconds that no noise
 /// of hosts makes.
 const LONG_QUEUE: f64 = 0.3;

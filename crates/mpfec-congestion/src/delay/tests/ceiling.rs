@@ -1,0 +1,70 @@
+//! Queues that are full round by round behind losses that hide what they drop.
+
+use std::time::Duration;
+
+use super::super::Mode;
+use super::super::evidence::{Lesson, Losses};
+use super::super::steady::Steady;
+use super::Link;
+
+/// A path of 1000 packets per second and 100 ms that loses `lost` of a hundred packets, with a
+/// window that keeps six packets in the queue.
+fn planted(lost: u64) -> Link {
+    let mut link = Link::new(1000.0, 0.1, 6.0);
+    let control = &mut link.control;
+    control.set_floor(0.1);
+    control.srtt = 0.105;
+    control.window = 106.0;
+    control.mode = Mode::Steady(Steady::new(106.0));
+    (control.rate, control.rate_max) = (1000.0, 1000.0);
+    (control.delivered_max, control.delivered_mean) = (1000.0, 1000.0);
+    control.target_cap = 6.0;
+    let losses = Losses {
+        lost: 4 * lost,
+        drained: 4 * lost,
+        runs: 4 * lost as u32,
+    };
+    let acked = 400.0 - 4.0 * lost as f64;
+    let lesson = Lesson::DeeplyDrained;
+    control
+        .evidence
+        .on_ack((0.0, 0.001), acked, losses, (lesson, lesson));
+    link
+}
+
+/// Rounds whose delays rise to so many packets each.
+fn rounds(link: &mut Link, most: &[f64]) {
+    for &most in most {
+        for tenth in 1..=10 {
+            let rtt = Duration::from_secs_f64(0.1 + 0.001 * most * f64::from(tenth) / 10.0);
+            link.now += Duration::from_millis(11);
+            link.ack(10, rtt, 106.0, false);
+        }
+    }
+}
+
+#[test]
+fn a_queue_that_is_full_in_every_round_behind_random_loss_is_aimed_at_with_half_of_it() {
+    let mut link = planted(20);
+    let before = link.control.target();
+    assert!(before > 5.9, "{before} packets");
+    rounds(&mut link, &[6.0; 6]);
+    let after = link.control.target();
+    assert!(after <= 3.4, "{after} packets in a queue of six");
+}
+
+#[test]
+fn a_largest_delay_that_varies_is_no_full_queue() {
+    let mut link = planted(20);
+    rounds(&mut link, &[6.0, 5.9, 4.5, 6.0, 6.1, 5.0]);
+    let after = link.control.target();
+    assert!(after > 5.9, "{after} packets");
+}
+
+#[test]
+fn without_random_loss_what_a_full_queue_drops_shows_by_itself() {
+    let mut link = planted(0);
+    rounds(&mut link, &[6.0; 6]);
+    let after = link.control.target();
+    assert!(after > 5.9, "{after} packets");
+}
