@@ -227,22 +227,38 @@ impl Delay {
 
     /// What a short queue drops drowns in what a noisy link loses. But a queue that overflows round
     /// by round has the same largest delay in all of them, which without overflow would vary as
-    /// the losses do: the target then becomes half of it.
+    /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
+    /// path the delay of a short queue hardly moves the window, this comes nearer to what is
+    /// delivered and what refills the losses.
     fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
         let packets = ceiling * self.rate;
-        let is_full = limited
-            && self.evidence.baseline() > NOISY
-            && packets < SHORT_QUEUE
-            && round.delay_max >= AT_CEILING * ceiling;
+        let p0 = self.evidence.baseline();
+        // The more is lost, the longer are queues whose drops hide behind it.
+        let longest = SHORT_QUEUE * (1.0 + 10.0 * p0).min(2.0);
+        let is_full =
+            limited && p0 > NOISY && packets < longest && round.delay_max >= AT_CEILING * ceiling;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
         steady.full_rounds = if is_full { steady.full_rounds + 1 } else { 0 };
-        if steady.full_rounds >= FULL_ROUNDS {
-            steady.full_rounds = 0;
-            self.target_cap = self.target_cap.min((0.5 * packets).max(MIN_TARGET));
+        // The longer the queue, the more often it is full by chance.
+        let enough = if packets < SHORT_QUEUE {
+            FULL_ROUNDS
+        } else {
+            2 * FULL_ROUNDS
+        };
+        if steady.full_rounds < enough {
+            return;
         }
+        steady.full_rounds = 0;
+        let half = (0.5 * packets).max(MIN_TARGET);
+        if self.target_cap <= 1.05 * half {
+            let carried = self.delivered_mean / (1.0 - p0.min(MAX_REFILL));
+            let needed = carried * self.floor_seconds() + self.target();
+            self.window = self.window.min(needed.max(0.9 * self.window));
+        }
+        self.target_cap = self.target_cap.min(half);
     }
 
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.

@@ -54,6 +54,17 @@ fn a_queue_that_is_full_in_every_round_behind_random_loss_is_aimed_at_with_half_
 }
 
 #[test]
+fn a_window_that_keeps_the_queue_full_although_the_target_was_halved_comes_down_to_what_is_carried()
+{
+    let mut link = planted(20);
+    rounds(&mut link, &[6.0; 5]);
+    link.control.window = 160.0;
+    rounds(&mut link, &[6.0; 40]);
+    let window = link.control.window;
+    assert!((100.0..135.0).contains(&window), "{window} packets");
+}
+
+#[test]
 fn a_largest_delay_that_varies_is_no_full_queue() {
     let mut link = planted(20);
     rounds(&mut link, &[6.0, 5.9, 4.5, 6.0, 6.1, 5.0]);
