@@ -154,7 +154,9 @@ impl Connection {
             return None;
         }
         let base = path.pto_base();
-        let round_trip = path.is_noisy().then(|| path.srtt().max(MIN_PROBE_INTERVAL));
+        // A burst is waited out for the sake of data, not of a keep-alive.
+        let is_burst = path.is_noisy() && self.streams.has_undelivered();
+        let round_trip = is_burst.then(|| path.srtt().max(MIN_PROBE_INTERVAL));
         let longest = match path.rtt.has_sample() {
             true => MAX_PTO,
             false => MAX_PTO_UNMEASURED,

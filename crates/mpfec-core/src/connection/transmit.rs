@@ -337,8 +337,9 @@ impl Connection {
             Purpose::Mtu(size) => path.mtu.on_probe_sent(size),
             Purpose::Probe => {
                 path.probes = path.probes.saturating_sub(1);
-                let (srtt, is_noisy) = (path.srtt(), path.is_noisy());
-                path.liveness.on_probe(now, srtt, is_noisy);
+                let is_burst = path.is_noisy() && self.streams.has_undelivered();
+                let srtt = path.srtt();
+                path.liveness.on_probe(now, srtt, is_burst);
                 if path.liveness.is_suspected() {
                     // Nobody may wait for what it carries: the others replace it at once.
                     self.give_up_in_flight(now, index);

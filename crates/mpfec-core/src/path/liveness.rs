@@ -51,9 +51,9 @@ impl Liveness {
         }
     }
 
-    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms; on a path
-    /// that `is_noisy` and most likely has but a burst of losses, not in the first four RTTs.
-    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration, is_noisy: bool) {
+    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms; where it most
+    /// likely is but a burst of losses, not in the first four RTTs.
+    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration, is_burst: bool) {
         if let Self::Suspected {
             since,
             next_probe,
@@ -62,7 +62,7 @@ impl Liveness {
         {
             *next_probe = now + *interval;
             let burst = BURST * srtt.max(4 * MIN_PROBE_INTERVAL);
-            if !is_noisy || now.saturating_duration_since(*since) >= burst {
+            if !is_burst || now.saturating_duration_since(*since) >= burst {
                 *interval = (*interval * 3 / 2).min(srtt.max(MAX_INTERVAL));
             }
         }
@@ -82,7 +82,7 @@ mod tests {
     const SRTT: Duration = Duration::from_millis(60);
 
     /// Milliseconds between probes from the one at `from` on, of a path that was suspected.
-    fn waits(probes: usize, is_noisy: bool) -> Vec<u128> {
+    fn waits(probes: usize, is_burst: bool) -> Vec<u128> {
         #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
         let epoch = Instant::now();
         let mut liveness = Liveness::default();
@@ -91,7 +91,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..probes {
             let at = liveness.next_probe().expect("a probe is due");
-            liveness.on_probe(at, SRTT, is_noisy);
+            liveness.on_probe(at, SRTT, is_burst);
             let next = liveness.next_probe().expect("a probe is due");
             waits.push((next - at).as_millis());
         }

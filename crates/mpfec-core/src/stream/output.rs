@@ -55,6 +55,11 @@ impl Streams {
         self.sending.queue.unsent() > 0
     }
 
+    /// Whether the peer may lack something of what was written, sent or not.
+    pub(crate) fn has_undelivered(&self) -> bool {
+        self.sending.queue.buffered() > 0
+    }
+
     /// Whether a symbol could leave now that the peer needs: unsent, or in place of a lost one.
     pub(crate) fn has_work(&self) -> bool {
         self.sending.queue.has_work()
