@@ -81,7 +81,7 @@ mod tests {
 
     const SRTT: Duration = Duration::from_millis(60);
 
-    /// Milliseconds between probes from the one at `from` on, of a path that was suspected.
+    /// Milliseconds between the first probes of a path that was suspected.
     fn waits(probes: usize, is_burst: bool) -> Vec<u128> {
         #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
         let epoch = Instant::now();
