@@ -28,6 +28,9 @@
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. Until the first of them, from what start-up lost without a queue, if that is little;
+//! - a short queue that overflows round by round where much is lost anyway has the same largest
+//!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
+//!   window comes nearer to `delivered / (1 - p0) x floor` and the target (see `heed_ceiling`);
 //! - a queue that stays when our part of it is taken away, or overflows far above our part, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`).
 
@@ -48,7 +51,7 @@ use self::evidence::{Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::round::Round;
 use self::startup::Startup;
-use self::steady::{Drain, MAX_REFILL, MIN_TARGET, Steady};
+use self::steady::{Drain, MIN_TARGET, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -216,7 +219,7 @@ impl Delay {
         if limited || rate > self.rate {
             self.rate = approach(self.rate, rate);
             self.delivered_mean = approach(self.delivered_mean, delivered);
-            let carried = self.delivered_mean / (1.0 - p0.min(MAX_REFILL));
+            let carried = self.refilled(self.delivered_mean);
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
         let fading = if limited { 0.97 } else { 1.0 };

@@ -81,6 +81,12 @@ impl Delay {
             .max(MIN_TARGET)
     }
 
+    /// Packets per second that leave where so many are delivered: these, and what refills the
+    /// losses.
+    pub(super) fn refilled(&self, delivered: f64) -> f64 {
+        delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL))
+    }
+
     /// Packets per second that may leave; `None` before the first sample.
     pub(super) fn pace(&self) -> Option<f64> {
         let rtt = self.pacing_rtt()?;
@@ -92,7 +98,7 @@ impl Delay {
             Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
             Mode::Steady(_) => {
                 let delivered = self.delivered_max.max(self.delivered_now);
-                let refilled = delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL));
+                let refilled = self.refilled(delivered);
                 let paced = if self.app_limited {
                     // No queue stands that the target's packets would fill.
                     let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));

@@ -254,7 +254,7 @@ impl Delay {
         steady.full_rounds = 0;
         let half = (0.5 * packets).max(MIN_TARGET);
         if self.target_cap <= 1.05 * half {
-            let carried = self.delivered_mean / (1.0 - p0.min(MAX_REFILL));
+            let carried = self.refilled(self.delivered_mean);
             let needed = carried * self.floor_seconds() + self.target();
             self.window = self.window.min(needed.max(0.9 * self.window));
         }
@@ -263,14 +263,14 @@ impl Delay {
 
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
     pub(super) fn bound_window(&mut self) {
-        let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
+        let arrives = self.refilled(self.delivered_max);
         self.window = self.window.min(1.3 * arrives * self.srtt + 6.0);
     }
 
     /// `w += 0.5 (w_prior floor / (floor + dq) + target - w)` (FAST TCP), at most x 0.5..2.
     fn follow(&mut self, round: &Round, target: f64, shrink: f64) {
         let floor = self.floor_seconds();
-        let arrives = self.delivered_max / (1.0 - self.evidence.baseline().min(MAX_REFILL));
+        let arrives = self.refilled(self.delivered_max);
         let delay = self.queue_delay;
         let is_short = self.has_short_queue();
         let is_shallow = self.evidence.is_shallow(1.0 / self.rate.max(1.0));
