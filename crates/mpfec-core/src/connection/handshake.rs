@@ -458,7 +458,7 @@ impl HandshakeSpaces {
             .max();
         let waits = self.side == Side::Client && !self.complete;
         let sent = unanswered.or(self.last_built.filter(|_| waits))?;
-        Some(self.pto.deadline(sent, self.pto_base(), None, MAX_PTO))
+        Some(sent + self.pto.wait(self.pto_base(), MAX_PTO))
     }
 
     fn pto_base(&self) -> Duration {

@@ -156,7 +156,6 @@ impl Connection {
         let base = path.pto_base();
         // A burst is waited out for the sake of data, not of a keep-alive.
         let is_burst = path.is_noisy() && self.streams.has_undelivered();
-        let round_trip = is_burst.then(|| path.srtt().max(MIN_PROBE_INTERVAL));
         let longest = match path.rtt.has_sample() {
             true => MAX_PTO,
             false => MAX_PTO_UNMEASURED,
@@ -164,9 +163,12 @@ impl Connection {
         if self.has_other_usable(path.id) {
             path.silent_at()
         } else {
-            path.space
-                .last_ack_eliciting_sent()
-                .map(|sent| path.pto.deadline(sent, base, round_trip, longest))
+            let round_trip = path.srtt().max(MIN_PROBE_INTERVAL);
+            let wait = match is_burst {
+                true => path.pto.wait_through_bursts(base, round_trip, longest),
+                false => path.pto.wait(base, longest),
+            };
+            path.space.last_ack_eliciting_sent().map(|sent| sent + wait)
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
     }

@@ -1,6 +1,6 @@
 //! When unacknowledged packets make us probe (RFC 9002 §6.2).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The back-off of probes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,24 +24,31 @@ impl Pto {
         self.count
     }
 
-    /// When to probe: `base` after `last_sent`, twice as long for each timeout in a row, at
-    /// most `max` but never below `base`. Where losses come in bursts that are the link's own,
-    /// which end the sooner the more is sent into them, its `round_trip` is given: then the first
-    /// eight waits after `base` are that long, and only later ones double.
-    pub(crate) fn deadline(
-        &self,
-        last_sent: Instant,
-        base: Duration,
-        round_trip: Option<Duration>,
-        max: Duration,
-    ) -> Instant {
-        let (first, doubled) = match round_trip {
-            Some(round_trip) if self.count > 0 => (round_trip, self.count.saturating_sub(STEADY)),
-            _ => (base, self.count),
-        };
-        let factor = 1_u32.checked_shl(doubled).unwrap_or(u32::MAX);
-        last_sent + first.saturating_mul(factor).min(max).max(first)
+    /// How long to wait for an answer: `base`, twice as long for each timeout in a row, at most
+    /// `longest` but never less than `base`.
+    pub(crate) fn wait(&self, base: Duration, longest: Duration) -> Duration {
+        doubled(base, self.count, longest)
     }
+
+    /// The same where losses come in bursts that are the link's own, which end the sooner the
+    /// more is sent into them: the first eight waits after `base` are a round trip each, and
+    /// only later ones double.
+    pub(crate) fn wait_through_bursts(
+        &self,
+        base: Duration,
+        round_trip: Duration,
+        longest: Duration,
+    ) -> Duration {
+        match self.count {
+            0 => base,
+            count => doubled(round_trip, count.saturating_sub(STEADY), longest),
+        }
+    }
+}
+
+fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
+    let factor = 1_u32.checked_shl(times).unwrap_or(u32::MAX);
+    first.saturating_mul(factor).min(longest).max(first)
 }
 
 /// Timeouts in a row between which the wait stays the same.
@@ -51,36 +58,29 @@ const STEADY: u32 = 8;
 mod tests {
     use super::*;
 
-    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
-    fn epoch() -> Instant {
-        Instant::now()
-    }
-
     #[test]
     fn each_timeout_doubles_the_wait_and_an_answer_resets_it() {
-        let (epoch, base, max) = (epoch(), Duration::from_millis(100), Duration::from_secs(1));
+        let (base, longest) = (Duration::from_millis(100), Duration::from_secs(1));
         let mut pto = Pto::default();
         let mut waits = Vec::new();
         for _ in 0..5 {
-            waits.push((pto.deadline(epoch, base, None, max) - epoch).as_millis());
+            waits.push(pto.wait(base, longest).as_millis());
             pto.on_timeout();
         }
         assert_eq!(waits, [100, 200, 400, 800, 1000]);
         pto.on_ack();
-        assert_eq!(
-            (pto.count(), pto.deadline(epoch, base, None, max)),
-            (0, epoch + base)
-        );
+        assert_eq!((pto.count(), pto.wait(base, longest)), (0, base));
     }
 
     #[test]
     fn a_noisy_path_is_probed_eight_times_at_a_round_trip_each_before_the_wait_doubles() {
-        let (epoch, base, max) = (epoch(), Duration::from_millis(100), Duration::from_secs(1));
-        let round_trip = Some(Duration::from_millis(60));
+        let (base, longest) = (Duration::from_millis(100), Duration::from_secs(1));
+        let round_trip = Duration::from_millis(60);
         let mut pto = Pto::default();
         let mut waits = Vec::new();
         for _ in 0..15 {
-            waits.push((pto.deadline(epoch, base, round_trip, max) - epoch).as_millis());
+            let wait = pto.wait_through_bursts(base, round_trip, longest);
+            waits.push(wait.as_millis());
             pto.on_timeout();
         }
         assert_eq!(
@@ -93,14 +93,11 @@ mod tests {
 
     #[test]
     fn a_long_base_is_not_cut_by_the_maximum() {
-        let (epoch, base) = (epoch(), Duration::from_secs(3));
+        let base = Duration::from_secs(3);
         let mut pto = Pto::default();
         for _ in 0..100 {
             pto.on_timeout();
-            assert_eq!(
-                pto.deadline(epoch, base, None, Duration::from_secs(1)),
-                epoch + base
-            );
+            assert_eq!(pto.wait(base, Duration::from_secs(1)), base);
         }
     }
 }
