@@ -10,7 +10,7 @@ use super::{Connection, view};
 use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::{MIN_MTU, Path, PathReason, RemoteCid};
+use crate::path::{Path, PathReason, RemoteCid};
 use crate::recovery::{Token, is_persistent_congestion};
 use crate::stream::Streams;
 use crate::wire::frame::{self, Frame};
@@ -185,7 +185,7 @@ impl Connection {
             path.delivery
                 .on_acked(now, &sent.delivery, u64::from(sent.size));
             path.counters.delivered_bytes += u64::from(sent.size);
-            has_large |= sent.size > MIN_MTU;
+            has_large |= path.mtu.is_large(sent.size);
             if packet.was_lost {
                 spurious += 1;
             } else {
@@ -202,7 +202,9 @@ impl Connection {
         path.on_parity_time(now);
         path.on_answer(now);
         let is_black_hole = path.mtu.on_acked(has_large, now);
-        if let Some(silent) = path.liveness.on_answer(now) {
+        if !path.mtu.is_narrow()
+            && let Some(silent) = path.liveness.on_answer(now)
+        {
             path.controller.on_return(now);
             self.announce(id, PathChange::Back, PathReason::Answered(silent));
         }
@@ -336,6 +338,10 @@ impl Connection {
         }
         lost.clear();
         self.scratch.lost = lost;
+        let path = self.paths.at(index);
+        if path.is_some_and(|path| path.mtu.is_narrow() && !path.liveness.is_suspected()) {
+            self.suspect(now, index);
+        }
     }
 
     fn on_lost(&mut self, now: Instant, index: usize, lost: &[super::LostPacket]) {
@@ -362,7 +368,7 @@ impl Connection {
             bytes += u64::from(packet.size);
             packets += 1;
             sent_at = sent_at.max(Some(packet.sent_at));
-            large += u32::from(packet.size > MIN_MTU);
+            large += u32::from(path.mtu.is_large(packet.size));
             data += u64::from(!packet.tokens.contains(&Token::Parity));
         }
         if let Some(parity) = &mut path.parity {

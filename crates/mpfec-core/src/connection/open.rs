@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{INITIAL_RTT, LocalCid, MIN_MTU, Path, PathReason, PathStart, Validation};
+use crate::path::{INITIAL_RTT, LocalCid, Path, PathReason, PathStart, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -328,9 +328,9 @@ impl Connection {
         path.space.declare_silent(now, sent_by, &mut lost);
         let slot = path.slot;
         path.unanswered += lost.len() as u64;
-        let is_large = |lost: &&super::LostPacket| lost.packet.size > MIN_MTU;
-        path.mtu
-            .on_silence(lost.iter().filter(is_large).count() as u32);
+        let is_large = |lost: &&super::LostPacket| path.mtu.is_large(lost.packet.size);
+        let large = lost.iter().filter(is_large).count();
+        path.mtu.on_silence(large as u32);
         path.given_up += lost.len() as u64;
         path.counters.lost_packets += lost.len() as u64;
         for packet in &lost {

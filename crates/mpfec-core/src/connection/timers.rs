@@ -115,13 +115,14 @@ impl Connection {
     }
 
     fn on_path_timeout(&mut self, now: Instant, index: usize) {
-        let has_validated = self.paths.iter().any(|path| path.validation.is_validated());
+        let is_good = |path: &Path| path.validation.is_validated() && !path.mtu.is_narrow();
+        let has_good = self.paths.iter().any(is_good);
         let patience = self.patience();
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };
         let id = path.id;
-        let goes_on = !has_validated || path.validation.is_untried();
+        let goes_on = !has_good || path.validation.is_untried();
         if goes_on && path.validation.is_overdue(now) && path.previous_tuple.is_none() {
             // There is nothing else to hope for, and no path on which to say that it is over.
             path.validation.go_on(now, patience);
@@ -209,7 +210,7 @@ impl Connection {
     }
 
     /// A path went silent: what it carried counts as lost, and it is probed.
-    fn suspect(&mut self, now: Instant, index: usize) {
+    pub(super) fn suspect(&mut self, now: Instant, index: usize) {
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };

@@ -242,6 +242,10 @@ impl Connection {
             );
         }
         let proof_only = writer.written();
+        let is_proof = self
+            .paths
+            .at(index)
+            .is_some_and(|path| is_proof(path, purpose));
         if let Purpose::Mtu(size) = purpose {
             writer.push(&Frame::Ping, Some(Token::MtuProbe { size }));
             writer.pad_to(payload_room);
@@ -271,12 +275,7 @@ impl Connection {
             buf.truncate(start);
             return false;
         }
-        let validated = self
-            .paths
-            .at(index)
-            .is_some_and(|path| path.validation.is_validated());
-        if !validated && writer.is_ack_eliciting() {
-            // An address is validated with datagrams of full size (RFC 9000 §8.2.1).
+        if is_proof && writer.is_ack_eliciting() {
             writer.pad_to(
                 (usize::from(MIN_MTU) - TAG_LEN)
                     .saturating_sub(payload_start - start)
@@ -431,6 +430,12 @@ impl Connection {
             self.streams.write_control(writer);
         }
     }
+}
+
+/// Whether what leaves is to prove that the path carries datagrams of 1200 bytes: while its
+/// address is validated (RFC 9000 §8.2.1), and where it did not before (RFC 9000 §14.2).
+fn is_proof(path: &Path, purpose: Purpose) -> bool {
+    !path.validation.is_validated() || (purpose == Purpose::Probe && path.mtu.is_narrow())
 }
 
 /// Answers to the peer's challenges, and ours.

@@ -16,6 +16,8 @@ pub(crate) struct MtuDiscovery {
     attempts: u8,
     in_flight: Option<u16>,
     next_search: Option<Instant>,
+    /// Large packets get lost at [`MIN_MTU`] as well: nothing that must fit passes.
+    is_narrow: bool,
     /// Losses of large packets since one of that size arrived, few for each time that some
     /// were noticed: all at once may be lost for other reasons.
     large_lost: u32,
@@ -34,6 +36,7 @@ impl MtuDiscovery {
             attempts: 0,
             in_flight: None,
             next_search: None,
+            is_narrow: false,
             large_lost: 0,
             large_silent: 0,
         }
@@ -42,6 +45,23 @@ impl MtuDiscovery {
     /// UDP payload bytes that the path is known to carry.
     pub(crate) fn current(&self) -> u16 {
         self.current
+    }
+
+    /// Whether the path does not even carry [`MIN_MTU`], as far as is known. It must not be used
+    /// then, but may be asked whether that has changed (RFC 9000 §14.2).
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.is_narrow
+    }
+
+    /// Whether a packet of `size` tells that the path carries what is sent now: above [`MIN_MTU`],
+    /// or nearly as large where nothing above it is sent.
+    pub(crate) fn is_large(&self, size: u16) -> bool {
+        if self.current > MIN_MTU {
+            size > MIN_MTU
+        } else {
+            // Larger ones left before that.
+            (MIN_MTU - NEARLY..=MIN_MTU).contains(&size)
+        }
     }
 
     /// The size to try now, if any.
@@ -91,26 +111,28 @@ impl MtuDiscovery {
         }
     }
 
-    /// Packets arrived, `has_large` if one of them was above [`MIN_MTU`]: the path still
+    /// Packets arrived, `has_large` if one of them [was large](Self::is_large): the path still
     /// carries that size. Otherwise large packets that were lost in silence before count.
     /// Returns whether the path turned out to be a black hole for large packets and went back
-    /// to [`MIN_MTU`].
+    /// to [`MIN_MTU`]. If it was there already, it [is narrow](Self::is_narrow).
     pub(crate) fn on_acked(&mut self, has_large: bool, now: Instant) -> bool {
         let silent = std::mem::take(&mut self.large_silent);
         if has_large {
             self.large_lost = 0;
+            self.is_narrow = false;
             return false;
         }
         self.count(silent, now)
     }
 
-    /// So many packets above [`MIN_MTU`] were lost, while others arrived. Returns whether the
-    /// path turned out to be a black hole for them and went back to [`MIN_MTU`].
+    /// So many large packets were lost, while others arrived. Returns whether the path turned out
+    /// to be a black hole for them and went back to [`MIN_MTU`]. If it was there already, it
+    /// [is narrow](Self::is_narrow).
     pub(crate) fn on_lost(&mut self, large: u32, now: Instant) -> bool {
         self.count(large.min(MOST_AT_ONCE), now)
     }
 
-    /// So many packets above [`MIN_MTU`] count as lost because nothing arrives at all.
+    /// So many large packets count as lost because nothing arrives at all.
     pub(crate) fn on_silence(&mut self, large: u32) {
         self.large_silent = (self.large_silent + large).min(MOST_AT_ONCE);
     }
@@ -138,14 +160,15 @@ impl MtuDiscovery {
     }
 
     fn count(&mut self, lost: u32, now: Instant) -> bool {
-        if self.current == MIN_MTU {
-            return false;
-        }
         self.large_lost += lost;
         if self.large_lost < BLACK_HOLE_LOSSES {
             return false;
         }
         self.large_lost = 0;
+        if self.current == MIN_MTU {
+            self.is_narrow = true;
+            return false;
+        }
         self.current = MIN_MTU;
         self.next_search = Some(now + SEARCH_AGAIN);
         true
@@ -170,6 +193,8 @@ impl MtuDiscovery {
 }
 
 const RESOLUTION: u16 = 20;
+/// A packet of data is full up to so many bytes.
+const NEARLY: u16 = 100;
 /// Chance does not lose so many large packets in a row.
 const BLACK_HOLE_LOSSES: u32 = 32;
 /// What one loss of many packets counts for.
@@ -269,6 +294,30 @@ mod tests {
         assert_eq!(mtu.probe_due(now), None, "not again at once");
         assert_eq!(mtu.probe_due(now + SEARCH_AGAIN), Some(1472));
     }
+
+    #[test]
+    fn a_path_that_swallows_the_minimum_as_well_is_narrow_until_it_no_longer_does() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        mtu.on_probe_sent(1472);
+        mtu.on_probe_acked(1472, now);
+        assert!((0..100).any(|_| mtu.on_lost(4, now)));
+        assert!(!mtu.is_large(1472), "it left before");
+        assert!(mtu.is_large(1150) && mtu.is_large(MIN_MTU) && !mtu.is_large(1000));
+        assert!(!mtu.is_narrow());
+        for _ in 0..BLACK_HOLE_LOSSES {
+            assert!(
+                !mtu.is_narrow() && !mtu.on_lost(1, now),
+                "nothing is smaller"
+            );
+        }
+        assert!(mtu.is_narrow());
+        mtu.on_acked(false, now);
+        assert!(mtu.is_narrow(), "a small one arrived");
+        mtu.on_acked(true, now);
+        assert!(!mtu.is_narrow());
+    }
+
     #[test]
     fn the_death_of_a_path_is_no_black_hole_until_small_packets_pass() {
         let now = Instant::now_for_test();

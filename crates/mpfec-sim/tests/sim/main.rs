@@ -15,6 +15,7 @@ mod latency;
 mod limits;
 mod model;
 mod moves;
+mod narrow;
 mod parity;
 mod path_dies;
 mod paths;
