@@ -16,6 +16,8 @@ pub struct RttEstimator {
     epoch_ends: Option<Instant>,
     first_sample_at: Option<Instant>,
     last_sample_at: Option<Instant>,
+    /// What was sent before this is no sample.
+    woken_at: Option<Instant>,
 }
 
 impl RttEstimator {
@@ -31,12 +33,18 @@ impl RttEstimator {
             epoch_ends: None,
             first_sample_at: None,
             last_sample_at: None,
+            woken_at: None,
         }
     }
 
     /// Takes the time from sending the largest newly acknowledged packet to its
     /// acknowledgement. `ack_delay` is what the peer says it waited, at most what it promised.
     pub fn update(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
+        if let Some(woken_at) = self.woken_at
+            && sample > now.saturating_duration_since(woken_at)
+        {
+            return;
+        }
         let sample = sample.clamp(GRANULE, LONGEST);
         self.latest = sample;
         self.adjusted = sample;
@@ -70,6 +78,12 @@ impl RttEstimator {
             self.min = self.epoch_min;
             self.start_epoch(now, sample);
         }
+    }
+
+    /// This host slept until now, or its clock jumped: how long answers took to what was sent
+    /// before is not known.
+    pub fn on_wake(&mut self, now: Instant) {
+        self.woken_at = Some(now);
     }
 
     /// The newest sample.
@@ -156,6 +170,20 @@ mod tests {
             (ms(100), ms(50), ms(100))
         );
         assert_eq!(rtt.pto_base(), ms(300));
+    }
+
+    #[test]
+    fn what_was_on_its_way_while_this_host_slept_is_no_sample() {
+        let now = epoch();
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.update(now, ms(100), Duration::ZERO);
+        let woken = now + Duration::from_secs(300);
+        rtt.on_wake(woken);
+        rtt.update(woken + ms(1), Duration::from_secs(300), Duration::ZERO);
+        rtt.update(woken + ms(99), ms(100), Duration::ZERO);
+        assert_eq!((rtt.latest(), rtt.pto_base()), (ms(100), ms(300)));
+        rtt.update(woken + ms(60), ms(60), Duration::ZERO);
+        assert_eq!(rtt.latest(), ms(60));
     }
 
     #[test]

@@ -465,6 +465,10 @@ impl HandshakeSpaces {
         self.rtt.pto_base()
     }
 
+    pub(crate) fn on_wake(&mut self, now: Instant) {
+        self.rtt.on_wake(now);
+    }
+
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         if self.confirmed {
             return;

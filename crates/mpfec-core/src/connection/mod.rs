@@ -418,7 +418,23 @@ impl Connection {
     /// A clock that stands still rather than going back: callers on several threads may
     /// hand in times in another order than they took them.
     fn monotonic(&mut self, now: Instant) -> Instant {
+        let has_slept = now.saturating_duration_since(self.last_now) > LATE
+            && self.poll_timeout().is_some_and(|at| now > at + LATE);
         self.last_now = self.last_now.max(now);
+        if has_slept {
+            self.on_wake();
+        }
         self.last_now
     }
+
+    /// A timer is so late that the host slept, or its clock jumped.
+    fn on_wake(&mut self) {
+        self.handshake.on_wake(self.last_now);
+        for path in self.paths.iter_mut() {
+            path.rtt.on_wake(self.last_now);
+        }
+    }
 }
+
+/// No host is so busy that a timer fires so late.
+const LATE: Duration = Duration::from_secs(1);
