@@ -245,7 +245,7 @@ impl Connection {
         let is_proof = self
             .paths
             .at(index)
-            .is_some_and(|path| is_proof(path, purpose));
+            .is_some_and(|path| is_proof(now, path, purpose));
         if let Purpose::Mtu(size) = purpose {
             writer.push(&Frame::Ping, Some(Token::MtuProbe { size }));
             writer.pad_to(payload_room);
@@ -433,9 +433,11 @@ impl Connection {
 }
 
 /// Whether what leaves is to prove that the path carries datagrams of 1200 bytes: while its
-/// address is validated (RFC 9000 §8.2.1), and where it did not before (RFC 9000 §14.2).
-fn is_proof(path: &Path, purpose: Purpose) -> bool {
-    !path.validation.is_validated() || (purpose == Purpose::Probe && path.mtu.is_narrow())
+/// address is validated, with answers to the peer's challenges (RFC 9000 §8.2), and where it did
+/// not before (RFC 9000 §14.2).
+fn is_proof(now: Instant, path: &Path, purpose: Purpose) -> bool {
+    let asks = purpose == Purpose::Probe && path.mtu.is_narrow();
+    !path.validation.is_validated() || path.validation.has_frames(now) || asks
 }
 
 /// Answers to the peer's challenges, and ours.

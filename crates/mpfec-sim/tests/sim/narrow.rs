@@ -72,3 +72,24 @@ fn an_address_is_not_validated_by_an_answer_on_a_link_too_small() {
     let changes: Vec<PathChange> = changes.into_iter().map(|(_, change)| change).collect();
     assert_eq!(changes, [PathChange::Down]);
 }
+
+/// RFC 9000 §8.2.2, also of an end for which the address has proved itself already.
+#[test]
+fn challenges_and_their_answers_are_of_full_size_in_both_directions() {
+    let mut net = scene().path("wifi", mbit(20), ms(60)).connect();
+    net.run_for(secs(1));
+    let lte = PathSetup::symmetric("lte", mbit(10), ms(20), 0.0);
+    net.add_interface(lte);
+    net.network().record(64);
+    net.open_path("lte").expect("a path may be opened");
+    net.run_for(ms(39));
+    let sizes: Vec<usize> = net
+        .view()
+        .recorded()
+        .iter()
+        .map(|packet| packet.payload.len())
+        .collect();
+    // A challenge, its answer with another, and the answer to that.
+    let full = sizes.iter().filter(|size| **size == 1200).count();
+    assert_eq!(full, 3, "{sizes:?}");
+}
