@@ -1,10 +1,13 @@
 //! Beside flows that fill the buffer: a window that only loss stops, as theirs does.
 
+mod capacity;
+
 use std::time::Instant;
 
+use self::capacity::Capacity;
 use super::round::Round;
 use super::startup::Startup;
-use super::steady::{DEEP, ONE_PACKET, Steady, TCP_SURVIVES};
+use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
 use crate::Ack;
 use crate::coupling::Coupling;
@@ -17,9 +20,9 @@ pub(super) struct Compete {
     hold: u32,
     /// Rounds since the last test.
     cycle: u32,
-    /// Packets per second that the path carries, our own and others', as tests have shown; 0 as
-    /// long as none has.
-    capacity: f64,
+    capacity: Capacity,
+    /// Delay of the queue in the round before.
+    last_delay: f64,
     pub(super) test: Test,
     /// Tests in a row that emptied the queue.
     alone: u32,
@@ -33,18 +36,43 @@ pub(super) struct Compete {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Test {
     No,
-    /// No more than `window` packets are let out; the queue was `delay` before.
+    /// No more than `window` packets are let out.
     Draining {
         window: f64,
-        delay: f64,
+        before: Before,
     },
-    /// What was let out meanwhile is being acknowledged. `removed` packets were taken from a
-    /// window of `window`.
+    /// What was let out meanwhile is being acknowledged.
     Answered {
-        delay: f64,
-        window: f64,
         removed: f64,
+        before: Before,
     },
+}
+
+/// What a test is compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Before {
+    window: f64,
+    /// Smallest delay of the queue, seconds.
+    delay: f64,
+    /// Mean delay to be expected without the test, seconds.
+    mean: f64,
+    /// The queue moves by itself, or a sibling holds packets back as well: what is seen is not our
+    /// doing.
+    is_disturbed: bool,
+}
+
+/// What is seen once a test has taken effect.
+#[derive(Debug)]
+struct After {
+    /// Smallest and mean delay of the queue, seconds.
+    delay: f64,
+    mean: f64,
+    /// Seconds that the bottleneck takes for one of our packets.
+    packet_time: f64,
+    /// A delay that is no queue, seconds.
+    noise: f64,
+    /// The queue holds too few packets to compete in.
+    is_short: bool,
 }
 
 /// Between Reno and CUBIC (RFC 9438), nearer to the one that brings an equal share: no fixed law
@@ -105,7 +133,8 @@ impl Compete {
             },
             hold: 0,
             cycle: FIRST_TEST,
-            capacity: 0.0,
+            capacity: Capacity::default(),
+            last_delay: f64::INFINITY,
             test: Test::No,
             alone: 0,
             least: f64::INFINITY,
@@ -118,27 +147,52 @@ impl Compete {
     pub(super) fn resize(&mut self, scale: f64) {
         self.growth.w_max *= scale;
         self.growth.c *= scale;
-        self.capacity *= scale;
+        self.capacity.resize(scale);
         match &mut self.test {
             Test::No => {}
-            Test::Draining { window, .. } => *window *= scale,
-            Test::Answered {
-                window, removed, ..
+            Test::Draining {
+                window: packets,
+                before,
+            }
+            | Test::Answered {
+                removed: packets,
+                before,
             } => {
-                *window *= scale;
-                *removed *= scale;
+                *packets *= scale;
+                before.window *= scale;
             }
         }
     }
 
-    /// A test has shown that the path carries `capacity` packets per second, of which `own` are
-    /// ours: more like CUBIC below the share of `fair`, more like Reno above it.
-    fn learn(&mut self, capacity: f64, own: f64, fair: f64) {
-        let capacity = capacity.max(own);
-        let weight = if self.capacity > 0.0 { 0.5 } else { 1.0 };
-        self.capacity += weight * (capacity - self.capacity);
-        let share = own / self.capacity;
+    /// Of `capacity` packets per second, `own` are ours: more like CUBIC below the share of `fair`,
+    /// more like Reno above it.
+    fn guide(&mut self, capacity: f64, own: f64, fair: f64) {
+        let share = own / capacity;
         self.growth.cubic_part = (0.5 + GUIDANCE * (1.0 - share / fair)).clamp(0.0, 1.0);
+    }
+
+    /// What a test has shown, which took `removed` packets away.
+    fn evaluate(&mut self, removed: f64, before: Before, after: &After) {
+        let &After {
+            delay,
+            mean,
+            packet_time,
+            ..
+        } = after;
+        if before.is_disturbed || before.delay <= after.noise {
+            return;
+        }
+        // Packets are let out in a drain as well, so that one of them may wait.
+        let left = (ALONE * before.delay).max(ONE_PACKET * packet_time);
+        if delay >= left {
+            self.alone = 0;
+            let moved = (before.mean - mean).abs().max((before.delay - delay).abs());
+            if moved > MOVES * before.delay {
+                self.capacity.learn(removed, before.mean - mean);
+            }
+        } else if after.is_short || HALF_OF_HALF * before.delay > left {
+            self.alone += 1;
+        }
     }
 
     /// The limit while packets are held back.
@@ -194,17 +248,29 @@ impl Delay {
     pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
         let excess = self.evidence.congestion();
         let p0 = self.evidence.baseline();
-        let drained = DEEP * self.delivered_mean * self.floor_seconds();
         let floor = self.floor_seconds();
         let delay = self.queue_delay;
         let shrink = floor / (floor + delay);
         let packet_time = 1.0 / self.rate.max(1.0);
         let (window, part) = (self.window, self.part);
         let peak = self.rate_max;
+        let own = self.delivered_mean;
+        let sibling_drains = self.sibling_drains;
+        let is_short = self.evidence.delay_max() * peak < SHORT_QUEUE;
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
-        let aim = 0.5 * part * compete.capacity.max(peak) * (floor + delay);
+        let capacity = compete.capacity.get(peak);
+        if let Some(capacity) = capacity {
+            compete.guide(capacity.max(own), own, 0.5 * part);
+        }
+        let mean = round.delay_mean();
+        let rises = mean - std::mem::replace(&mut compete.last_delay, mean);
+        let expected = (mean + 2.0 * rises).max(0.0);
+        let limit = 0.97 * window * shrink;
+        // Half of what the test takes away would make its result worthless.
+        let is_calm = (2.0 * rises).abs() < 0.5 * (window - limit) / peak;
+        let aim = 0.5 * part * capacity.unwrap_or(peak).max(own) * (floor + delay);
         if compete.hold > 0 {
             compete.hold -= 1;
             self.evidence.forget_recent();
@@ -236,50 +302,47 @@ impl Delay {
             compete.most = 0.0;
             compete.stretch = 0;
         }
-        match compete.test {
+        match &mut compete.test {
             Test::No if limited && compete.hold == 0 => {
                 compete.cycle += 1;
-                if compete.cycle >= TEST_EVERY {
+                let is_due = compete.cycle >= if is_calm { TEST_EVERY } else { LATEST_TEST };
+                if is_due && !sibling_drains {
                     compete.cycle = 0;
                     compete.test = Test::Draining {
-                        window: (0.97 * window * shrink).min(drained).max(3.0),
-                        delay,
+                        // No more than our part: what is left of a short queue is the others'.
+                        window: limit.max(3.0),
+                        before: Before {
+                            window,
+                            delay,
+                            mean: expected,
+                            is_disturbed: !is_calm,
+                        },
                     };
                 }
             }
             Test::No => {}
             Test::Draining {
-                delay,
                 window: drained,
+                before,
             } => {
+                before.is_disturbed |= sibling_drains;
                 compete.test = Test::Answered {
-                    delay,
-                    window,
-                    removed: window - drained,
+                    removed: before.window - *drained,
+                    before: *before,
                 };
             }
-            Test::Answered {
-                delay: before,
-                window: tested,
-                removed,
-            } => {
+            Test::Answered { removed, before } => {
+                before.is_disturbed |= sibling_drains;
+                let (removed, before) = (*removed, *before);
                 compete.test = Test::No;
-                let is_queue = before > (0.03 * floor).max(3.0 * packet_time);
-                let fell = before - delay;
-                if is_queue && delay > packet_time && fell > 4.0 * packet_time {
-                    compete.learn(
-                        (removed / fell).max(peak),
-                        tested / (floor + before),
-                        0.5 * part,
-                    );
-                }
-                // Packets are let out in a drain as well, so that one of them may wait.
-                let left = (ALONE * before).max(ONE_PACKET * packet_time);
-                if is_queue && delay < left {
-                    compete.alone += 1;
-                } else if is_queue {
-                    compete.alone = 0;
-                }
+                let after = After {
+                    delay,
+                    mean,
+                    packet_time,
+                    noise: (0.03 * floor).max(3.0 * packet_time),
+                    is_short,
+                };
+                compete.evaluate(removed, before, &after);
             }
         }
         if let Mode::Compete(compete) = &self.mode
@@ -314,15 +377,23 @@ mod tests;
 /// RFC 9438 §5: packets per second cubed, and what remains of the window after a loss.
 const CUBIC_C: f64 = 0.4;
 const BETA: f64 = 0.7;
-/// How fast the law follows the share: a flow with half of its share grows as CUBIC.
-const GUIDANCE: f64 = 1.0;
+/// How fast the law follows the share: a flow with four fifths of its share grows as CUBIC, one
+/// with a fifth too much as Reno. It is the difference that remains beside either of them.
+const GUIDANCE: f64 = 2.5;
 /// Rounds after which the first test begins, counted from below.
 const FIRST_TEST: u32 = TEST_EVERY - 6;
 /// Rounds between two tests: a test costs at most one of them.
 const TEST_EVERY: u32 = 20;
+/// The same, if the queue never is calm enough to measure it.
+const LATEST_TEST: u32 = 60;
 /// Part of the delay that may remain when the whole queue was ours.
 const ALONE: f64 = 0.15;
 /// A competitor's own cut may empty the queue once or twice just when we test.
 const TESTS: u32 = 3;
+/// Part by which the delay of a queue moves at least when packets of ours are missing from it, or
+/// else it is the path's own.
+const MOVES: f64 = 0.02;
+/// A competitor with an equal share leaves half of the queue: half of that must be told from none.
+const HALF_OF_HALF: f64 = 0.25;
 /// Rounds over which a delay that stays is told from a queue.
 const STRETCH: u32 = 12;

@@ -50,7 +50,7 @@ impl Delay {
     fn pacing_rtt(&self) -> Option<f64> {
         let floor = self.floor.get()?;
         let rtt = (floor + self.queue_delay).max(self.srtt);
-        let drains = matches!(self.mode, Mode::Steady(_)) && self.holds_back();
+        let drains = self.holds_back();
         let has_timers = floor >= QUEUE_NOISE;
         Some(if drains && has_timers && !self.has_short_queue() {
             floor

@@ -18,6 +18,8 @@ pub(super) struct Round {
     pub(super) delay_min: f64,
     /// Largest of them.
     pub(super) delay_max: f64,
+    /// Sum of the delays of the packets acknowledged, seconds.
+    pub(super) delay_sum: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -33,6 +35,7 @@ impl Round {
             batch: 0.0,
             delay_min: f64::INFINITY,
             delay_max: 0.0,
+            delay_sum: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
@@ -56,6 +59,11 @@ impl Round {
         self.lost / (self.acked + self.lost).max(1.0)
     }
 
+    /// Mean delay above the floor, seconds.
+    pub(super) fn delay_mean(&self) -> f64 {
+        self.delay_sum / self.acked.max(1.0)
+    }
+
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
@@ -63,6 +71,7 @@ impl Round {
         self.batch = self.batch.max(f64::from(ack.packets));
         self.delay_min = self.delay_min.min(delay);
         self.delay_max = self.delay_max.max(delay);
+        self.delay_sum += delay * f64::from(ack.packets);
         self.app_limited |= ack.app_limited;
     }
 

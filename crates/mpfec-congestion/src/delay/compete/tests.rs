@@ -9,7 +9,7 @@ use super::super::Delay;
 use super::super::evidence::{Lesson, Losses};
 use super::super::tests::limits::{event, run};
 use super::super::tests::{MSS, epoch};
-use super::{CUBIC_C, Compete, Growth, Mode, Round, Test};
+use super::{After, Before, CUBIC_C, Compete, Growth, Mode, Round, Test};
 use crate::CongestionController;
 
 fn growth(cubic_part: f64, w_max: f64) -> Growth {
@@ -122,6 +122,7 @@ fn beside_resized(window: f64, others: f64, (at, scale): (u32, f64)) -> Delay {
         let mut round = Round::new();
         round.acked = before;
         round.delay_min = rtt - 0.05;
+        round.delay_sum = round.acked * round.delay_min;
         // The queue of somebody else is never quite steady.
         round.delay_max = 1.2 * rtt - 0.05;
         round.in_flight_max = effective;
@@ -143,7 +144,7 @@ fn a_test_shows_what_the_path_carries_and_whether_to_grow_faster() {
         let Mode::Compete(compete) = &control.mode else {
             panic!("{window} beside {others}: {control:?}");
         };
-        let capacity = compete.capacity;
+        let capacity = compete.capacity.get(10_000.0).expect("a test was made");
         assert!(
             (9000.0..11_000.0).contains(&capacity),
             "{window} beside {others}: {capacity:.0}"
@@ -164,7 +165,7 @@ fn a_test_shows_the_same_bytes_if_packets_become_smaller_or_larger() {
             let Mode::Compete(compete) = &control.mode else {
                 panic!("{scale} from round {at} on: {control:?}");
             };
-            let capacity = compete.capacity / scale;
+            let capacity = compete.capacity.get(1e6).expect("a test was made") / scale;
             assert!(
                 (9000.0..11_000.0).contains(&capacity),
                 "{scale} from round {at} on: {capacity:.0}"
@@ -203,15 +204,112 @@ fn the_curve_goes_on_if_packets_become_smaller_or_larger() {
 }
 
 #[test]
-fn a_full_share_of_a_part_of_the_connection_is_learned_as_fair() {
+fn a_full_share_of_a_part_of_the_connection_counts_as_fair() {
     let mut compete = Compete::new(100.0);
-    compete.learn(1000.0, 250.0, 0.25);
-    assert_eq!(compete.growth.cubic_part, 0.5);
-    compete.learn(1000.0, 125.0, 0.25);
-    assert_eq!(compete.growth.cubic_part, 1.0);
-    compete.learn(1000.0, 500.0, 0.25);
-    assert_eq!(compete.growth.cubic_part, 0.0);
-    assert_eq!(compete.capacity, 1000.0);
+    for (own, part) in [
+        (250.0, 0.5),
+        (125.0, 1.0),
+        (190.0, 1.0),
+        (500.0, 0.0),
+        (310.0, 0.0),
+    ] {
+        compete.guide(1000.0, own, 0.25);
+        assert_eq!(compete.growth.cubic_part, part, "{own} packets per second");
+    }
+}
+
+fn found(compete: &Compete) -> (bool, u32) {
+    (compete.capacity.get(1e6).is_some(), compete.alone)
+}
+
+fn before(delay: f64) -> Before {
+    Before {
+        window: 100.0,
+        delay,
+        mean: delay,
+        is_disturbed: false,
+    }
+}
+
+/// 1000 packets per second; a delay of 40 ms is a queue of 40 packets.
+fn after(delay: f64) -> After {
+    After {
+        delay,
+        mean: delay,
+        packet_time: 0.001,
+        noise: 0.003,
+        is_short: false,
+    }
+}
+
+#[test]
+fn a_queue_that_a_test_empties_was_ours_unless_what_others_leave_could_not_be_told_from_none() {
+    for (delay, alone) in [(0.04, 1), (0.01, 1), (0.0045, 0)] {
+        let mut compete = Compete::new(100.0);
+        compete.evaluate(delay * 1000.0, before(delay), &after(0.0));
+        assert_eq!(found(&compete), (false, alone), "{delay} s");
+    }
+    let mut short = Compete::new(100.0);
+    let after = After {
+        is_short: true,
+        ..after(0.0)
+    };
+    short.evaluate(4.5, before(0.0045), &after);
+    assert_eq!(
+        found(&short),
+        (false, 1),
+        "nobody competes in a short queue"
+    );
+}
+
+#[test]
+fn half_a_queue_that_a_test_leaves_is_somebody_elses() {
+    let mut compete = Compete::new(100.0);
+    compete.alone = 2;
+    compete.evaluate(20.0, before(0.04), &after(0.02));
+    assert_eq!(found(&compete), (true, 0));
+}
+
+#[test]
+fn a_test_while_a_sibling_holds_packets_back_shows_nothing() {
+    for delay in [0.0, 0.02] {
+        let mut compete = Compete::new(100.0);
+        let before = Before {
+            is_disturbed: true,
+            ..before(0.04)
+        };
+        compete.evaluate(20.0, before, &after(delay));
+        assert_eq!(found(&compete), (false, 0));
+    }
+}
+
+#[test]
+fn a_delay_that_does_not_move_at_all_says_nothing_of_what_the_path_carries() {
+    let mut compete = Compete::new(100.0);
+    compete.evaluate(20.0, before(0.08), &after(0.0799));
+    assert_eq!(found(&compete), (false, 0));
+}
+
+#[test]
+fn no_test_begins_while_a_sibling_drains() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.window = 500.0;
+    control.compete(500.0);
+    control.sibling_drains = true;
+    for _ in 0..100 {
+        let mut round = Round::new();
+        round.acked = 500.0;
+        (round.delay_min, round.delay_max) = (0.05, 0.08);
+        round.delay_sum = 500.0 * 0.05;
+        round.in_flight_max = 500.0;
+        control.srtt = 0.1;
+        control.on_round(&round, 0.1);
+        let Mode::Compete(compete) = &control.mode else {
+            panic!("{control:?}");
+        };
+        assert_eq!(compete.test, Test::No);
+    }
 }
 
 /// Three packets fill a path of 36 ms and 84 packets per second: of the four that a drain lets out
@@ -229,6 +327,7 @@ fn a_queue_of_one_packet_that_a_drain_leaves_is_nobody_elses() {
         let mut round = Round::new();
         round.acked = before;
         (round.delay_min, round.delay_max) = (rtt - 0.036, 1.2 * rtt - 0.036);
+        round.delay_sum = before * round.delay_min;
         round.in_flight_max = effective;
         control.on_round(&round, rtt);
         before = effective;
