@@ -93,6 +93,8 @@ impl MtuDiscovery {
         }
         let grew = size > self.current;
         self.current = self.current.max(size);
+        // One that was given up for lost may still arrive.
+        self.ceiling = self.ceiling.max(size.saturating_add(1));
         self.finish_search(now);
         grew
     }
@@ -103,6 +105,10 @@ impl MtuDiscovery {
             return;
         }
         self.in_flight = None;
+        if size <= self.current {
+            // A larger one has arrived meanwhile.
+            return;
+        }
         self.attempts += 1;
         if u32::from(self.attempts) >= attempts {
             self.attempts = 0;
@@ -293,6 +299,20 @@ mod tests {
         assert_eq!(mtu.current(), MIN_MTU);
         assert_eq!(mtu.probe_due(now), None, "not again at once");
         assert_eq!(mtu.probe_due(now + SEARCH_AGAIN), Some(1472));
+    }
+
+    #[test]
+    fn a_probe_that_arrives_after_it_was_given_up_counts_and_smaller_ones_no_longer_matter() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        mtu.on_probe_sent(1472);
+        mtu.on_probe_lost(1472, 1, now);
+        let smaller = mtu.probe_due(now).expect("the search goes on below");
+        mtu.on_probe_sent(smaller);
+        assert!(mtu.on_probe_acked(1472, now));
+        assert_eq!(mtu.current(), 1472);
+        mtu.on_probe_lost(smaller, 1, now);
+        assert_eq!((mtu.current(), mtu.probe_due(now)), (1472, None));
     }
 
     #[test]
