@@ -5,6 +5,7 @@ mod capacity;
 use std::time::Instant;
 
 use self::capacity::Capacity;
+use super::carried::Carried;
 use super::round::Round;
 use super::startup::Startup;
 use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
@@ -21,6 +22,9 @@ pub(super) struct Compete {
     /// Rounds since the last test.
     cycle: u32,
     capacity: Capacity,
+    /// The queue was seen to be others': until a test tells, the path carries what it carried at
+    /// best.
+    is_others: bool,
     /// Delay of the queue in the round before.
     last_delay: f64,
     pub(super) test: Test,
@@ -81,6 +85,8 @@ struct After {
 struct Growth {
     /// 0 for Reno, 1 for CUBIC.
     cubic_part: f64,
+    /// Part of that growth that is left where even Reno's takes more than an equal share, 0..1.
+    slowdown: f64,
     /// Window before the last cut.
     w_max: f64,
     epoch: Option<Instant>,
@@ -103,7 +109,7 @@ impl Growth {
         let target = (self.c * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
         let cubic = (target - window) / window * acked;
         let reno = 3.0 * (1.0 - BETA) / (1.0 + BETA) / window * acked;
-        reno + self.cubic_part * (cubic - reno).max(0.0)
+        self.slowdown * (reno + self.cubic_part * (cubic - reno).max(0.0))
     }
 
     /// What remains of a window. A flow that shrinks makes room for others (RFC 9438 §4.7),
@@ -126,6 +132,7 @@ impl Compete {
         Self {
             growth: Growth {
                 cubic_part: 0.5,
+                slowdown: 1.0,
                 w_max,
                 epoch: None,
                 k: 0.0,
@@ -134,6 +141,7 @@ impl Compete {
             hold: 0,
             cycle: FIRST_TEST,
             capacity: Capacity::default(),
+            is_others: false,
             last_delay: f64::INFINITY,
             test: Test::No,
             alone: 0,
@@ -165,10 +173,12 @@ impl Compete {
     }
 
     /// Of `capacity` packets per second, `own` are ours: more like CUBIC below the share of `fair`,
-    /// more like Reno above it.
+    /// more like Reno above it, and slower still far above it.
     fn guide(&mut self, capacity: f64, own: f64, fair: f64) {
         let share = own / capacity;
-        self.growth.cubic_part = (0.5 + GUIDANCE * (1.0 - share / fair)).clamp(0.0, 1.0);
+        let law = 0.5 + GUIDANCE * (1.0 - share / fair);
+        self.growth.cubic_part = law.clamp(0.0, 1.0);
+        self.growth.slowdown = (1.0 + law).clamp(SLOWEST, 1.0);
     }
 
     /// What a test has shown, which took `removed` packets away.
@@ -212,7 +222,9 @@ impl Compete {
 impl Delay {
     /// Somebody else fills the buffer.
     pub(super) fn compete(&mut self, w_max: f64) {
-        self.mode = Mode::Compete(Compete::new(w_max));
+        let mut compete = Compete::new(w_max);
+        compete.is_others = true;
+        self.mode = Mode::Compete(compete);
     }
 
     /// As [`Self::compete`], answering a loss.
@@ -254,15 +266,21 @@ impl Delay {
         let packet_time = 1.0 / self.rate.max(1.0);
         let (window, part) = (self.window, self.part);
         let peak = self.rate_max;
+        let carried = self.carried.part(part);
         let own = self.delivered_mean;
         let sibling_drains = self.sibling_drains;
         let is_short = self.evidence.delay_max() * peak < SHORT_QUEUE;
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
-        let capacity = compete.capacity.get(peak);
+        let tested = compete.capacity.get(peak).map(|tested| part * tested);
+        let capacity = match tested {
+            Some(tested) => Some(tested),
+            None if compete.is_others => Some(carried),
+            None => None,
+        };
         if let Some(capacity) = capacity {
-            compete.guide(capacity.max(own), own, 0.5 * part);
+            compete.guide(capacity.max(part * own), own, 0.5);
         }
         let mean = round.delay_mean();
         let rises = mean - std::mem::replace(&mut compete.last_delay, mean);
@@ -270,7 +288,7 @@ impl Delay {
         let limit = 0.97 * window * shrink;
         // Half of what the test takes away would make its result worthless.
         let is_calm = (2.0 * rises).abs() < 0.5 * (window - limit) / peak;
-        let aim = 0.5 * part * capacity.unwrap_or(peak).max(own) * (floor + delay);
+        let aim = 0.5 * capacity.unwrap_or(part * peak).max(part * own) * (floor + delay);
         if compete.hold > 0 {
             compete.hold -= 1;
             self.evidence.forget_recent();
@@ -365,6 +383,7 @@ impl Delay {
     /// The path has become longer by `delay` seconds: it is explored anew.
     pub(super) fn restart(&mut self, delay: f64) {
         self.floor.rise(delay);
+        self.carried = Carried::default();
         self.queue_delay = 0.0;
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
@@ -380,6 +399,8 @@ const BETA: f64 = 0.7;
 /// How fast the law follows the share: a flow with four fifths of its share grows as CUBIC, one
 /// with a fifth too much as Reno. It is the difference that remains beside either of them.
 const GUIDANCE: f64 = 2.5;
+/// How slowly we grow at least, beside flows that Reno's law would take most from.
+const SLOWEST: f64 = 0.25;
 /// Rounds after which the first test begins, counted from below.
 const FIRST_TEST: u32 = TEST_EVERY - 6;
 /// Rounds between two tests: a test costs at most one of them.

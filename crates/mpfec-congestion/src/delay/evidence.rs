@@ -44,6 +44,17 @@ pub(super) struct Losses {
     pub(super) runs: u32,
 }
 
+/// Delays of an acknowledgement, seconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delays {
+    /// Above that of the empty path.
+    pub(super) own: f64,
+    /// The same, of the fewest packets that a drain lets out.
+    pub(super) least: f64,
+    /// What the bottleneck takes for one packet.
+    pub(super) packet_time: f64,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     packets: f64,
@@ -80,12 +91,14 @@ impl Evidence {
         }
     }
 
-    /// An acknowledgement came `own` seconds later than on the empty path; with it `acked`
-    /// packets and `lost` ones are accounted for. `packet_time` is the bottleneck's time for
-    /// one packet.
+    /// An acknowledgement came, with which `acked` packets and `lost` ones are accounted for.
     pub(super) fn on_ack(
         &mut self,
-        (own, packet_time): (f64, f64),
+        Delays {
+            own,
+            least,
+            packet_time,
+        }: Delays,
         acked: f64,
         Losses {
             lost,
@@ -97,21 +110,29 @@ impl Evidence {
         let near = own.max(self.last_delay);
         self.last_delay = own;
         self.delay_max = self.delay_max.max(own);
-        let threshold = (0.5 * self.delay_max).max((2.0 * packet_time).min(0.004));
-        let is_low = near < threshold;
+        let noise = (2.0 * packet_time).min(0.004);
+        let is_low = near < (0.5 * self.delay_max).max(noise);
         let losses = lost as f64;
         let packets = acked + losses;
         // A queue of a few packets overflows before its delay shows: there only what was sent
-        // below the rate that arrives is beyond doubt.
+        // below the rate that arrives is beyond doubt, unless others fill the queue meanwhile:
+        // then they lose our packets too.
         let is_beyond_doubt = match lesson {
             Lesson::None => false,
             Lesson::StartingUp => is_low,
-            Lesson::DeeplyDrained => true,
+            Lesson::DeeplyDrained => {
+                let most = (self.delay_max - least).max(0.0);
+                near - least < (0.5 * most).max(noise)
+            }
+        };
+        let tells_losses = match (of_lost, lesson) {
+            (Lesson::DeeplyDrained, Lesson::DeeplyDrained) => is_beyond_doubt,
+            (Lesson::DeeplyDrained, _) => is_low,
+            _ => false,
         };
         let drained = drained as f64;
-        match of_lost {
-            Lesson::DeeplyDrained => self.teach(drained, drained, true),
-            Lesson::None | Lesson::StartingUp => {}
+        if tells_losses {
+            self.teach(drained, drained, true);
         }
         if is_beyond_doubt {
             let lost = if lesson == Lesson::StartingUp {

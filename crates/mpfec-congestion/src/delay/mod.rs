@@ -34,9 +34,11 @@
 //! - a queue that stays when our part of it is taken away, or overflows far above our part, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`).
 
+mod carried;
 mod compete;
 mod evidence;
 mod floor;
+mod others;
 mod pace;
 mod round;
 mod startup;
@@ -46,8 +48,9 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
+use self::carried::Carried;
 use self::compete::{Compete, Test};
-use self::evidence::{Evidence, Lesson, Losses};
+use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::round::Round;
 use self::startup::Startup;
@@ -89,6 +92,7 @@ pub(crate) struct Delay {
     delivered_max: f64,
     delivered_mean: f64,
     delivered_now: f64,
+    carried: Carried,
     /// Limit of the queue target after losses in a short queue.
     target_cap: f64,
     /// This path's part of the connection's rate, 0.1..1.
@@ -108,6 +112,8 @@ struct Drained {
     from: Instant,
     until: Option<Instant>,
     is_deep: bool,
+    /// Delay of the queue that the fewest packets make where the path holds less, seconds.
+    least_delay: f64,
 }
 
 impl Drained {
@@ -149,6 +155,7 @@ impl Delay {
             delivered_max: 0.0,
             delivered_mean: 0.0,
             delivered_now: 0.0,
+            carried: Carried::default(),
             target_cap: f64::INFINITY,
             part: 1.0,
             silent_since: None,
@@ -222,6 +229,7 @@ impl Delay {
             let carried = self.refilled(self.delivered_mean);
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
+        self.carried.on_round(delivered, self.part, length);
         let fading = if limited { 0.97 } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
@@ -247,6 +255,7 @@ impl Delay {
         if now.saturating_duration_since(since) > FORGETS {
             self.window = self.window.min(self.initial_window);
             self.floor = Floors::default();
+            self.carried = Carried::default();
             self.mode = Mode::Startup(Startup::new(self.window));
         } else {
             match &mut self.mode {
@@ -306,7 +315,11 @@ impl CongestionController for Delay {
             _ => Lesson::None,
         };
         self.evidence.on_ack(
-            (delay, packet_time),
+            Delays {
+                own: delay,
+                least: self.drained.map_or(0.0, |drained| drained.least_delay),
+                packet_time,
+            },
             f64::from(ack.packets),
             losses,
             (lesson, of_lost),
@@ -344,6 +357,7 @@ impl CongestionController for Delay {
                     from: ack.now,
                     until: None,
                     is_deep: self.drains_deeply(),
+                    least_delay: (MIN_WINDOW * packet_time - self.floor_seconds()).max(0.0),
                 });
             } else if let Some(drained) = &mut self.drained {
                 drained.until = Some(ack.now);
@@ -408,6 +422,7 @@ impl CongestionController for Delay {
         ] {
             *packets *= scale;
         }
+        self.carried.resize(scale);
         match &mut self.mode {
             Mode::Startup(_) => {}
             Mode::Steady(steady) => steady.resize(scale),

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::others::Others;
 use super::round::Round;
 use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 
@@ -18,13 +19,12 @@ pub(super) struct Steady {
     pub(super) drain: Drain,
     mean_delay: f64,
     /// Queue delay before the last drain.
-    delay_before: f64,
+    pub(super) delay_before: f64,
     /// After a loss in a short queue: the window before it, up to which growth is slow.
     cautious_until: f64,
     /// Rounds since a loss was last answered.
     quiet_rounds: u32,
-    /// Drains that left a standing queue, each that did not taking one back.
-    stands: u32,
+    pub(super) others: Others,
     /// Rounds in a row with nearly no queue.
     low_rounds: u32,
     /// No queue has shown since start-up: it may have ended too early.
@@ -85,7 +85,7 @@ impl Steady {
             delay_before: 0.0,
             cautious_until: 0.0,
             quiet_rounds: QUIET,
-            stands: 0,
+            others: Others::default(),
             low_rounds: 0,
             fresh: true,
             acceleration: 1.0,
@@ -106,6 +106,12 @@ impl Steady {
         if let Some(fall) = &mut self.fall {
             fall.window *= scale;
         }
+    }
+
+    /// A loss has been answered a round ago.
+    #[cfg(test)]
+    pub(super) fn answered_now(&mut self) {
+        (self.hold, self.fresh, self.cycle, self.quiet_rounds) = (0, false, 0, 1);
     }
 
     /// The next ordinary round begins a drain.
@@ -194,6 +200,14 @@ impl Delay {
             return;
         }
         steady.quiet_rounds = steady.quiet_rounds.saturating_add(1);
+        if self.gives_way(limited) {
+            let share = self.share_of_peak();
+            self.window = self.window.max(RETURN * share);
+            return self.compete(share);
+        }
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
         self.target_cap *= if self.target_cap < SHORT_QUEUE {
             1.001
         } else {
@@ -232,7 +246,8 @@ impl Delay {
     /// delivered and what refills the losses.
     fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
-        let packets = ceiling * self.rate;
+        let carried = self.refilled(self.delivered_mean);
+        let packets = ceiling * self.rate.min(carried);
         let p0 = self.evidence.baseline();
         // The more is lost, the longer are queues whose drops hide behind it.
         let longest = SHORT_QUEUE * (1.0 + 10.0 * p0).min(2.0);
@@ -254,7 +269,6 @@ impl Delay {
         steady.full_rounds = 0;
         let half = (0.5 * packets).max(MIN_TARGET);
         if self.target_cap <= 1.05 * half {
-            let carried = self.refilled(self.delivered_mean);
             let needed = carried * self.floor_seconds() + self.target();
             self.window = self.window.min(needed.max(0.9 * self.window));
         }
@@ -275,6 +289,7 @@ impl Delay {
         let is_short = self.has_short_queue();
         let is_shallow = self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let gain = if is_short { 0.25 } else { 0.5 };
+        let is_weak = self.is_weak();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -316,10 +331,18 @@ impl Delay {
         }
         if !steady.fresh {
             let mut step = gain * (wanted - self.window);
+            // Beside flows that fill a short queue, who stops at a few packets gives way for good.
+            let is_beaten = is_loss_free
+                && is_weak
+                && steady.quiet_rounds < QUIET
+                && delay < LONG_QUEUE * floor;
+            if is_beaten {
+                step = step.max(TCP_GROWS * self.part * self.part);
+            }
             if is_cautious {
                 let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window);
                 let slow = TCP_GROWS * self.part * self.part + gap * self.part;
-                step = if step > 0.0 { slow } else { step };
+                step = if step > 0.0 || is_beaten { slow } else { step };
             }
             self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
         }
@@ -334,32 +357,6 @@ impl Delay {
         if !round.app_limited {
             self.start_drain(shrink);
         }
-    }
-
-    /// Whether a queue stands that our drains do not take away: a long one for many rounds, or
-    /// one that three drains in a row left half of.
-    fn is_contended(&mut self) -> bool {
-        let floor = self.floor_seconds();
-        let ours = 1.5 * (self.rate_max * floor).sqrt().max(2.0) / self.rate_max;
-        let delay = self.queue_delay;
-        let Mode::Steady(steady) = &mut self.mode else {
-            return false;
-        };
-        let stands = floor >= QUEUE_NOISE
-            && steady.delay_before > ours
-            && delay > STANDS * steady.delay_before;
-        steady.stands = if stands {
-            steady.stands + 1
-        } else {
-            steady.stands.saturating_sub(1)
-        };
-        steady.stands >= STANDING_DRAINS
-    }
-
-    /// Half of what this path's part of the link carried at best: where a window returns to
-    /// quickly that had given way for too long.
-    fn share_of_peak(&self) -> f64 {
-        self.window.max(0.5 * self.part * self.rate_max * self.srtt)
     }
 
     /// Every eighth round, or when the queue halves although we did nothing: somebody else is
@@ -441,7 +438,8 @@ impl Delay {
             rounds: 0,
         };
         let fall = steady.fall.get_or_insert(start);
-        if delay > 1.5 * fall.most {
+        // What falls may be what is left of a queue that a change of the path has made.
+        if delay > 1.5 * fall.most || delay < 0.98 * fall.least {
             *fall = start;
         }
         fall.rounds += 1;
@@ -491,10 +489,8 @@ pub(super) const ONE_PACKET: f64 = 1.2;
 /// Part of the way back to the window before a cut that is made up per round, as the concave
 /// part of CUBIC does for large windows.
 const CAUTIOUS_RETURN: f64 = 0.05;
-/// Part of the queue that a drain leaves if somebody else fills it.
-const STANDS: f64 = 0.5;
-/// Once may be chance, and somebody of our kind who drains at other times.
-const STANDING_DRAINS: u32 = 3;
+/// Part of an equal share that we return to at once.
+const RETURN: f64 = 0.7;
 pub(super) const MIN_TARGET: f64 = 2.0;
 /// Above this share of loss sending more to refill it is no longer worth a larger bound.
 pub(super) const MAX_REFILL: f64 = 0.6;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::super::Delay;
-use super::super::evidence::{Lesson, Losses};
+use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::tests::limits::{event, run};
 use super::super::tests::{MSS, epoch};
 use super::{After, Before, CUBIC_C, Compete, Growth, Mode, Round, Test};
@@ -15,6 +15,7 @@ use crate::CongestionController;
 fn growth(cubic_part: f64, w_max: f64) -> Growth {
     Growth {
         cubic_part,
+        slowdown: 1.0,
         w_max,
         epoch: None,
         k: 0.0,
@@ -78,6 +79,44 @@ fn the_window_of_reno_grows_by_half_a_packet_in_a_round_trip_and_keeps_seven_ten
         assert!((window - golden).abs() < 0.01, "{seconds} s: {window:.3}");
     }
     assert_eq!(growth(0.0, 0.0).cut(100.0, 0.0), 70.0);
+}
+
+#[test]
+fn who_has_far_more_than_an_equal_share_grows_slower_than_reno() {
+    for (share, golden) in [(0.5, 0.529), (0.6, 0.529), (0.7, 0.265), (0.9, 0.132)] {
+        let mut compete = Compete::new(100.0);
+        compete.guide(1000.0, 1000.0 * share, 0.5);
+        compete.growth.cubic_part = 0.0;
+        let grown = compete.growth.increase(epoch(), 0.1, 100.0, 100.0);
+        assert!((grown - golden).abs() < 0.001, "{share}: {grown:.3}");
+    }
+}
+
+#[test]
+fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.1);
+    control.window = 30.0;
+    for _ in 0..2 {
+        control.carried.on_round(1000.0, 1.0, 0.1);
+    }
+    let mut law = |is_others| {
+        control.compete(30.0);
+        let mut round = Round::new();
+        (round.acked, round.delay_min, round.delay_max) = (30.0, 0.1, 0.1);
+        let Mode::Compete(compete) = &mut control.mode else {
+            panic!("it competes");
+        };
+        compete.is_others = is_others;
+        (control.srtt, control.delivered_mean) = (0.2, 150.0);
+        control.on_round(&round, 0.2);
+        let Mode::Compete(compete) = &control.mode else {
+            panic!("it competes");
+        };
+        compete.growth.cubic_part
+    };
+    assert_eq!(law(true), 1.0, "a seventh of it is too little");
+    assert_eq!(law(false), 0.5, "and nothing is known");
 }
 
 #[test]
@@ -372,8 +411,12 @@ fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
             runs: lost,
         };
         let lessons = (lesson, Lesson::None);
-        let times = (delay, packet_time);
-        control.evidence.on_ack(times, acked, losses, lessons);
+        let delays = Delays {
+            own: delay,
+            least: 0.0,
+            packet_time,
+        };
+        control.evidence.on_ack(delays, acked, losses, lessons);
     };
     see(&mut control, 0.0, 30.0, 0, Lesson::DeeplyDrained);
     see(&mut control, 0.08, 1.0, 0, Lesson::None);

@@ -1,7 +1,7 @@
 //! Verdicts on planted sequences of losses and delays.
 
 use super::super::tests::Random;
-use super::{Evidence, Lesson, Losses, Runs};
+use super::{Delays, Evidence, Lesson, Losses, Runs};
 
 /// Rounds of a flow of 100 packets on a path of 100 ms that carries 1000 packets per second.
 struct Flow {
@@ -28,6 +28,15 @@ const PACKET_TIME: f64 = 0.001;
 const WINDOW: u32 = 100;
 /// Acknowledgements of a round.
 const ACKS: u32 = 10;
+
+/// Of an acknowledgement that many seconds later than on the empty path.
+fn after(own: f64) -> Delays {
+    Delays {
+        own,
+        least: 0.0,
+        packet_time: PACKET_TIME,
+    }
+}
 
 impl Flow {
     fn new(seed: u64, loss: f64) -> Self {
@@ -98,7 +107,7 @@ impl Flow {
                 Lesson::None | Lesson::StartingUp => (0, Lesson::None),
             };
             self.evidence.on_ack(
-                (delay, PACKET_TIME),
+                after(delay),
                 acked,
                 Losses {
                     lost,
@@ -253,7 +262,7 @@ fn a_full_queue_on_a_noisy_link_is_found_within_three_rounds() {
 #[test]
 fn a_newcomer_without_a_baseline_forgives_some_losses_but_not_a_third_of_its_packets() {
     let mut evidence = Evidence::new();
-    let delays = (0.05, PACKET_TIME);
+    let delays = after(0.05);
     let lost = |lost: u32| Losses {
         lost: lost.into(),
         drained: 0,
@@ -310,4 +319,49 @@ fn an_overflow_that_no_delay_shows_is_found_by_comparison_with_deep_drains() {
             );
         }
     }
+}
+
+/// What a hundred deep drains of 30 packets teach that all come while others have filled the queue
+/// of 100 ms, and lose a tenth of what is sent into it.
+fn taught_beside_others(lesson_delay: f64, least: f64) -> Evidence {
+    let mut evidence = Evidence::new();
+    let nothing = (Lesson::None, Lesson::None);
+    for _ in 0..100 {
+        evidence.on_ack(after(0.1), 10.0, Losses::default(), nothing);
+        let delays = Delays {
+            least,
+            ..after(lesson_delay)
+        };
+        for _ in 0..3 {
+            let losses = Losses {
+                lost: 1,
+                drained: 1,
+                runs: 1,
+            };
+            let lessons = (Lesson::DeeplyDrained, Lesson::DeeplyDrained);
+            evidence.on_ack(delays, 9.0, losses, lessons);
+        }
+        evidence.on_round(PACKET_TIME);
+    }
+    evidence
+}
+
+#[test]
+fn what_a_drain_loses_in_a_queue_that_others_fill_is_not_the_links_own() {
+    let evidence = taught_beside_others(0.09, 0.0);
+    assert_eq!(evidence.baseline(), 0.0);
+    assert!(!evidence.knows_baseline());
+}
+
+#[test]
+fn what_a_drain_loses_where_no_queue_stands_is_the_links_own() {
+    let baseline = taught_beside_others(0.01, 0.0).baseline();
+    assert!((0.09..0.11).contains(&baseline), "{baseline}");
+}
+
+/// A path that holds one packet: four of them make a queue whatever one does.
+#[test]
+fn the_queue_of_the_fewest_packets_does_not_count_as_others() {
+    let baseline = taught_beside_others(0.06, 0.055).baseline();
+    assert!((0.09..0.11).contains(&baseline), "{baseline}");
 }

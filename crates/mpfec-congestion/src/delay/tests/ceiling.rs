@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::Mode;
-use super::super::evidence::{Lesson, Losses};
+use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::steady::Steady;
 use super::Link;
 
@@ -26,9 +26,14 @@ fn planted(lost: u64) -> Link {
     };
     let acked = 400.0 - 4.0 * lost as f64;
     let lesson = Lesson::DeeplyDrained;
+    let delays = Delays {
+        own: 0.0,
+        least: 0.0,
+        packet_time: 0.001,
+    };
     control
         .evidence
-        .on_ack((0.0, 0.001), acked, losses, (lesson, lesson));
+        .on_ack(delays, acked, losses, (lesson, lesson));
     link
 }
 

@@ -105,6 +105,7 @@ fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {
         from,
         until: Some(until),
         is_deep: true,
+        least_delay: 0.0,
     });
     link.lose(20, until);
     assert_eq!(link.control.losses.drained, 0);

@@ -1,0 +1,92 @@
+//! What a path has carried at best.
+
+/// The most that was delivered in each of two rounds in a row, on this path and on all paths of
+/// the connection, fading by a third in two minutes: a path that others use as well carries more
+/// than it carries for us, and what it carried before they came tells how much.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Carried {
+    /// Packets per second.
+    own: f64,
+    all: f64,
+    last: f64,
+}
+
+impl Carried {
+    /// A round of `length` seconds has delivered so many packets per second, and this path had
+    /// that part of the connection's rate.
+    pub(super) fn on_round(&mut self, delivered: f64, part: f64, length: f64) {
+        let fading = (-length / FADES).exp();
+        let borne_out = delivered.min(std::mem::replace(&mut self.last, delivered));
+        self.own = (self.own * fading).max(borne_out);
+        self.all = (self.all * fading).max(borne_out / part);
+    }
+
+    /// Packets per second on this path.
+    pub(super) fn own(&self) -> f64 {
+        self.own
+    }
+
+    /// Packets per second that this path's part of the connection could have: all paths may share
+    /// one bottleneck, of which each has its part.
+    pub(super) fn part(&self, part: f64) -> f64 {
+        self.own.min(part * self.all)
+    }
+
+    /// A packet of before is `scale` packets now.
+    pub(super) fn resize(&mut self, scale: f64) {
+        self.own *= scale;
+        self.all *= scale;
+        self.last *= scale;
+    }
+}
+
+/// Seconds in which what is known fades to `1 / e`.
+const FADES: f64 = 300.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_that_come_in_a_bunch_once_are_not_believed() {
+        let mut carried = Carried::default();
+        for delivered in [100.0, 100.0, 900.0, 100.0, 100.0] {
+            carried.on_round(delivered, 1.0, 0.05);
+        }
+        assert!((99.0..=100.0).contains(&carried.own()), "{carried:?}");
+    }
+
+    #[test]
+    fn what_was_carried_before_others_came_is_known_a_minute_later() {
+        let mut carried = Carried::default();
+        for _ in 0..20 {
+            carried.on_round(1000.0, 1.0, 0.05);
+        }
+        for _ in 0..1200 {
+            carried.on_round(200.0, 1.0, 0.05);
+        }
+        assert!((800.0..850.0).contains(&carried.own()), "{carried:?}");
+    }
+
+    #[test]
+    fn one_of_two_subflows_in_a_bottleneck_could_have_half_of_what_both_carried() {
+        let mut carried = Carried::default();
+        for _ in 0..20 {
+            carried.on_round(900.0, 0.9, 0.05);
+        }
+        let part = carried.part(0.5);
+        assert!((490.0..=500.0).contains(&part), "{part}");
+        let most = carried.part(1.0);
+        assert!((890.0..=900.0).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn packets_of_half_the_size_pass_twice_as_fast() {
+        let mut carried = Carried::default();
+        carried.on_round(100.0, 1.0, 0.05);
+        carried.on_round(100.0, 1.0, 0.05);
+        let before = carried.part(1.0);
+        carried.resize(2.0);
+        assert_eq!(carried.part(1.0), 2.0 * before);
+    }
+}
