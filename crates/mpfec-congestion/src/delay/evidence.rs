@@ -26,6 +26,8 @@ pub(super) struct Evidence {
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
     last_delay: f64,
+    /// What the last deep drain let out has found no queue.
+    is_drained: bool,
     /// Whether the delay would show a queue before it is full.
     is_doubtful: bool,
     /// Delay at the last loss at high delay, seconds.
@@ -84,6 +86,7 @@ impl Evidence {
             baseline: 0.0,
             delay_max: 0.0,
             last_delay: 0.0,
+            is_drained: true,
             is_doubtful: false,
             loss_delay: 0.0,
             verdicts: LossVerdicts::default(),
@@ -122,16 +125,12 @@ impl Evidence {
             Lesson::StartingUp => is_low,
             Lesson::DeeplyDrained => {
                 let most = (self.delay_max - least).max(0.0);
-                near - least < (0.5 * most).max(noise)
+                self.is_drained = near - least < (0.5 * most).max(noise);
+                self.is_drained
             }
         };
-        let tells_losses = match (of_lost, lesson) {
-            (Lesson::DeeplyDrained, Lesson::DeeplyDrained) => is_beyond_doubt,
-            (Lesson::DeeplyDrained, _) => is_low,
-            _ => false,
-        };
         let drained = drained as f64;
-        if tells_losses {
+        if of_lost == Lesson::DeeplyDrained && self.is_drained {
             self.teach(drained, drained, true);
         }
         if is_beyond_doubt {
