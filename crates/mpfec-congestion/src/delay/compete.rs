@@ -123,7 +123,9 @@ impl Growth {
             window
         };
         self.epoch = None;
-        window * BETA
+        // Nearer to what Reno keeps if growing slower still takes too much.
+        let excess = (1.0 - self.slowdown) / (1.0 - SLOWEST);
+        window * (BETA - (BETA - BETA_RENO) * excess)
     }
 }
 
@@ -396,6 +398,8 @@ mod tests;
 /// RFC 9438 §5: packets per second cubed, and what remains of the window after a loss.
 const CUBIC_C: f64 = 0.4;
 const BETA: f64 = 0.7;
+/// What remains of Reno's window (RFC 5681 §3.1).
+const BETA_RENO: f64 = 0.5;
 /// How fast the law follows the share: a flow with four fifths of its share grows as CUBIC, one
 /// with a fifth too much as Reno. It is the difference that remains beside either of them.
 const GUIDANCE: f64 = 2.5;

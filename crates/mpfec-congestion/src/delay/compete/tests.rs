@@ -93,6 +93,16 @@ fn who_has_far_more_than_an_equal_share_grows_slower_than_reno() {
 }
 
 #[test]
+fn who_has_far_more_than_an_equal_share_keeps_half_after_a_loss() {
+    for (share, golden) in [(0.5, 70.0), (0.6, 70.0), (0.7, 56.667), (0.9, 50.0)] {
+        let mut compete = Compete::new(100.0);
+        compete.guide(1000.0, 1000.0 * share, 0.5);
+        let kept = compete.growth.cut(100.0, 0.0);
+        assert!((kept - golden).abs() < 0.01, "{share}: {kept:.3}");
+    }
+}
+
+#[test]
 fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
     let mut control = Delay::new(MSS, 20);
     control.set_floor(0.1);
