@@ -70,6 +70,16 @@ fn a_queue_that_shrinks_with_the_window_is_what_a_slower_path_has_made() {
 }
 
 #[test]
+fn a_queue_that_stays_for_some_rounds_but_does_not_grow_is_nobody_elses_yet() {
+    let mut control = known();
+    for rounds in 0..10 {
+        let delay = if rounds % 2 == 0 { 0.09 } else { 0.096 };
+        round(&mut control, 100.0, delay, 0);
+        assert_ne!(control.state(), "compete", "after {rounds} rounds");
+    }
+}
+
+#[test]
 fn a_path_that_was_never_faster_gives_way_to_nobody() {
     let mut control = Delay::new(MSS, 20);
     control.set_floor(0.1);
