@@ -281,7 +281,7 @@ impl Delay {
             None if compete.is_others => Some(carried),
             None => None,
         };
-        if let Some(capacity) = capacity {
+        if let Some(capacity) = capacity.filter(|capacity| *capacity > 0.0) {
             compete.guide(capacity.max(part * own), own, 0.5);
         }
         let mean = round.delay_mean();

@@ -130,6 +130,23 @@ fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
 }
 
 #[test]
+fn who_knows_nothing_of_a_path_that_delivers_nothing_keeps_a_window() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.1);
+    control.compete(30.0);
+    control.srtt = 0.2;
+    let mut round = Round::new();
+    (round.delay_min, round.delay_max) = (0.1, 0.1);
+    control.on_round(&round, 0.2);
+    let Mode::Compete(compete) = &mut control.mode else {
+        panic!("it competes");
+    };
+    assert_eq!(compete.growth.cubic_part, 0.5);
+    let grown = compete.growth.increase(epoch(), 0.2, 30.0, 10.0);
+    assert!((0.0..1.0).contains(&grown), "{grown}");
+}
+
+#[test]
 fn a_window_cut_below_an_equal_share_aims_at_it() {
     let mut small = growth(1.0, 60.0);
     assert_eq!(small.cut(50.0, 80.0), 35.0);
