@@ -412,8 +412,8 @@ impl CongestionController for Delay {
 
     fn on_mtu_update(&mut self, mtu: u16) {
         let mss = f64::from(mtu.max(1));
-        let scale = self.mss / mss;
-        self.mss = mss;
+        let before = std::mem::replace(&mut self.mss, mss);
+        let scale = before / mss;
         for packets in [
             &mut self.rate,
             &mut self.rate_max,
@@ -425,14 +425,18 @@ impl CongestionController for Delay {
             *packets *= scale;
         }
         self.carried.resize(scale);
+        let mut kept = scale;
         match &mut self.mode {
-            Mode::Startup(_) => {}
+            Mode::Startup(startup) => {
+                kept = startup::resized_window(before, mss);
+                startup.resize(scale, kept);
+            }
             Mode::Steady(steady) => steady.resize(scale),
             Mode::Compete(compete) => compete.resize(scale),
         }
         // A short queue is taken for one of so many bytes.
         self.target_cap = (self.target_cap * scale).max(MIN_TARGET);
-        self.window = (self.window * scale).clamp(MIN_WINDOW, MAX_WINDOW);
+        self.window = (self.window * kept).clamp(MIN_WINDOW, MAX_WINDOW);
     }
 
     fn cwnd(&self) -> u64 {

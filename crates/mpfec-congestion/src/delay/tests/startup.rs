@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::round::Round;
 use super::super::{MIN_WINDOW, Mode};
 use super::{Link, MSS, epoch};
 use crate::CongestionController;
@@ -120,4 +121,82 @@ fn a_known_path_goes_on_with_half_of_its_window_when_all_of_it_was_lost() {
         link.control.on_persistent_congestion(link.now);
     }
     assert_eq!(link.control.window, MIN_WINDOW);
+}
+
+/// Start-up on a path of 1200 bytes a packet at first, after `rounds` of 50 ms.
+fn starting(rounds: u32) -> Link {
+    let mut link = Link::new(10_000.0, 0.05, 50.0);
+    link.resize(1200);
+    link.rounds(rounds, f64::INFINITY);
+    assert_eq!(link.control.state(), "startup", "{:?}", link.control);
+    link
+}
+
+#[test]
+fn what_a_path_begins_with_is_packets_of_the_size_that_passes() {
+    for rounds in 0..4 {
+        for mss in [1280, 1464, 1500] {
+            let mut link = starting(rounds);
+            let before = window(&link);
+            link.control.on_mtu_update(mss);
+            let after = window(&link) * f64::from(MSS) / f64::from(mss);
+            let expected = before * f64::from(MSS) / 1200.0;
+            assert!(
+                (after / expected - 1.0).abs() < 0.01,
+                "{rounds} rounds, {mss} bytes: {after} packets, of {expected} before"
+            );
+        }
+    }
+}
+
+#[test]
+fn jumbo_frames_are_no_larger_start_than_full_packets() {
+    for rounds in 1..4 {
+        let mut link = starting(rounds);
+        let before = link.control.cwnd() as f64;
+        link.resize(9000);
+        let after = link.control.cwnd() as f64;
+        assert!(
+            (after / before / 1.25 - 1.0).abs() < 0.01,
+            "{rounds} rounds: {before} bytes, then {after}"
+        );
+    }
+}
+
+#[test]
+fn start_up_doubles_its_window_where_packets_have_shrunk_as_well() {
+    let mut link = Link::new(10_000.0, 0.05, 50.0);
+    link.resize(9000);
+    link.rounds(2, f64::INFINITY);
+    link.resize(1200);
+    let before = window(&link);
+    link.round(f64::INFINITY);
+    let after = window(&link);
+    assert_eq!(link.control.state(), "startup");
+    assert!(
+        after > 1.8 * before,
+        "from {before} packets to {after} in a round trip"
+    );
+}
+
+#[test]
+fn a_plateau_is_one_of_bytes_where_packets_change_their_size() {
+    /// The state after a round of `acked` packets of `mss` bytes that followed one of 200 of 1500.
+    fn after(mss: u16, acked: f64) -> &'static str {
+        let mut link = Link::new(10_000.0, 0.05, 50.0);
+        let mut round = Round::new();
+        for acked in [50.0, 100.0, 200.0] {
+            round.acked = acked;
+            link.control.startup_on_round(&round, true);
+        }
+        link.control.on_mtu_update(mss);
+        round.acked = acked;
+        link.control.startup_on_round(&round, true);
+        link.control.state()
+    }
+    for mss in [300, 750, MSS, 3000] {
+        let same = 200.0 * f64::from(MSS) / f64::from(mss);
+        assert_ne!(after(mss, 1.2 * same), "startup", "{mss} bytes");
+        assert_eq!(after(mss, 1.4 * same), "startup", "{mss} bytes");
+    }
 }
