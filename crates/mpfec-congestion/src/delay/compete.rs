@@ -34,6 +34,8 @@ pub(super) struct Compete {
     least: f64,
     most: f64,
     stretch: u32,
+    /// The delay has been high and steady: a test is to tell a queue from a longer path.
+    may_be_longer: bool,
 }
 
 /// Our own part of the queue is taken away for a round, to see what remains.
@@ -129,6 +131,16 @@ impl Growth {
     }
 }
 
+/// What the share of a path asks for: 1 for CUBIC's growth, 0 for Reno's, less for slower growth.
+pub(super) fn law(share: f64, fair: f64) -> f64 {
+    0.5 + GUIDANCE * (1.0 - share / fair)
+}
+
+/// Part of Reno's growth that is left by this law.
+pub(super) fn slowdown(law: f64) -> f64 {
+    (1.0 + law).clamp(SLOWEST, 1.0)
+}
+
 impl Compete {
     fn new(w_max: f64) -> Self {
         Self {
@@ -150,6 +162,7 @@ impl Compete {
             least: f64::INFINITY,
             most: 0.0,
             stretch: 0,
+            may_be_longer: false,
         }
     }
 
@@ -177,10 +190,9 @@ impl Compete {
     /// Of `capacity` packets per second, `own` are ours: more like CUBIC below the share of `fair`,
     /// more like Reno above it, and slower still far above it.
     fn guide(&mut self, capacity: f64, own: f64, fair: f64) {
-        let share = own / capacity;
-        let law = 0.5 + GUIDANCE * (1.0 - share / fair);
+        let law = law(own / capacity, fair);
         self.growth.cubic_part = law.clamp(0.0, 1.0);
-        self.growth.slowdown = (1.0 + law).clamp(SLOWEST, 1.0);
+        self.growth.slowdown = slowdown(law);
     }
 
     /// What a test has shown, which took `removed` packets away.
@@ -275,7 +287,9 @@ impl Delay {
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
-        let tested = compete.capacity.get(peak).map(|tested| part * tested);
+        let is_known = compete.is_others || compete.capacity.is_confirmed();
+        let tested = compete.capacity.get(peak).filter(|_| is_known);
+        let tested = tested.map(|tested| part * tested);
         let capacity = match tested {
             Some(tested) => Some(tested),
             None if compete.is_others => Some(carried),
@@ -309,10 +323,11 @@ impl Delay {
         compete.most = compete.most.max(round.delay_max);
         compete.stretch += 1;
         if compete.stretch >= STRETCH {
-            // The delay is high and steady: no queue is that steady, the path got longer.
+            // The delay is high and steady: a queue that hardly grows, or a longer path.
             let (least, most) = (compete.least, compete.most);
             if least > 0.3 * floor && most - least < 0.1 * least {
-                return self.restart(least);
+                compete.may_be_longer = true;
+                compete.cycle = LATEST_TEST;
             }
             // Nobody fills a queue that never shows.
             if most < (0.03 * floor).max(3.0 * packet_time) {
@@ -355,6 +370,10 @@ impl Delay {
                 before.is_disturbed |= sibling_drains;
                 let (removed, before) = (*removed, *before);
                 compete.test = Test::No;
+                let stays = before.delay - delay < STAYS * removed / peak.max(1.0);
+                if std::mem::take(&mut compete.may_be_longer) && stays && !before.is_disturbed {
+                    return self.restart(delay);
+                }
                 let after = After {
                     delay,
                     mean,
@@ -378,7 +397,7 @@ impl Delay {
         let shrink = floor / (floor + self.queue_delay);
         self.window = (self.window * shrink).max(MIN_WINDOW);
         self.rate_max = self.rate;
-        self.mode = Mode::Steady(Steady::new(self.window));
+        self.mode = Mode::Steady(Steady::after_competing(self.window));
         self.evidence.forget_recent();
     }
 
@@ -420,5 +439,7 @@ const TESTS: u32 = 3;
 const MOVES: f64 = 0.02;
 /// A competitor with an equal share leaves half of the queue: half of that must be told from none.
 const HALF_OF_HALF: f64 = 0.25;
-/// Rounds over which a delay that stays is told from a queue.
+/// Part of the queue that a test takes away at least, if it is one.
+const STAYS: f64 = 0.25;
+/// Rounds over which a delay that stays may be no queue.
 const STRETCH: u32 = 12;

@@ -143,6 +143,15 @@ impl Evidence {
         } else if !is_low {
             self.high.add(packets, losses, f64::INFINITY);
         }
+        // What is lost far below the delay of a queue that no burst of others fills is the link's.
+        let is_clear = is_low && lesson == Lesson::None && drained == 0.0;
+        if is_clear
+            && self.knows_baseline()
+            && !self.knows_clean_loss_well()
+            && self.delay_max > LONG * packet_time
+        {
+            self.teach(packets, losses, false);
+        }
         if lesson == Lesson::None {
             self.recent.add(packets, losses, 400.0);
         }
@@ -295,6 +304,16 @@ impl Evidence {
         }
     }
 
+    /// Share of the packets that was lost at high delay of late, for whatever reason: 0 if that is
+    /// less than one.
+    pub(super) fn lost_at_high_delay(&self) -> f64 {
+        if self.high.lost >= 1.0 {
+            self.high.share()
+        } else {
+            0.0
+        }
+    }
+
     /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
     /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
     /// deviations of the difference.
@@ -413,6 +432,8 @@ mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
+/// A queue of so many packets is not filled by a burst of others at once.
+const LONG: f64 = 24.0;
 /// Loss that a path nothing is known of may have by itself.
 const GUESSED_LOSS: f64 = 0.3;
 /// Loss in start-up that a mistake about it would not matter much.

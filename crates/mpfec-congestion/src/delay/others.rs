@@ -1,7 +1,9 @@
 //! Whether others fill the queue, and whether they leave us our share, seen while we keep a
 //! small queue ourselves.
 
-use super::steady::TCP_SURVIVES;
+use super::compete::{law, slowdown};
+use super::round::Round;
+use super::steady::{Drain, ONE_PACKET, QUIET, TCP_SURVIVES};
 use super::{Delay, Mode, QUEUE_NOISE};
 
 /// What shows others from round to round.
@@ -14,6 +16,10 @@ pub(super) struct Others {
     /// Least and most delay of the queue in these rounds, seconds.
     least: f64,
     most: f64,
+    /// Part of the rounds in which a queue stood although our window does not fill the path, 0..1.
+    presence: f64,
+    /// Part of what the path carried at best that others have, a mean, 0..1.
+    theirs: f64,
 }
 
 impl Delay {
@@ -31,6 +37,46 @@ impl Delay {
     /// The window of an equal share: where one returns to quickly that had given way for too long.
     pub(super) fn share_of_peak(&self) -> f64 {
         self.window.max(self.equal_share() * self.srtt)
+    }
+
+    /// What a round shows of others: a window that does not fill the path makes no queue.
+    pub(super) fn watch_others(&mut self, round: &Round, limited: bool) {
+        let floor = self.floor_seconds();
+        let carried = self.carried.part(self.part).max(1.0);
+        let (window, delivered) = (self.window, self.delivered_mean);
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
+        let is_unfilled = window < UNFILLED * carried * floor;
+        let others = &mut steady.others;
+        if limited && is_unfilled && steady.drain == Drain::No {
+            let noise = (ONE_PACKET / carried).max(NOISE * floor);
+            let stands = f64::from(u8::from(round.delay_mean() > noise));
+            others.presence += (stands - others.presence) / WATCHED;
+        }
+        let theirs = (1.0 - delivered / carried).max(0.0);
+        others.theirs += (theirs - others.theirs) / WATCHED;
+    }
+
+    /// Our share of a short queue that others use as well, if it is more than an equal one: then
+    /// every loss in the queue is answered, whatever the link loses by itself, and the window
+    /// follows TCP's law, for packets that are paced are lost less often than bursts of others.
+    pub(super) fn excessive_share(&self) -> Option<f64> {
+        let Mode::Steady(steady) = &self.mode else {
+            return None;
+        };
+        let share = 1.0 - steady.others.theirs;
+        let is_excessive = share > EXCESSIVE
+            && steady.others.presence > PRESENT
+            && steady.quiet_rounds < QUIET
+            && self.evidence.baseline() < TCP_SURVIVES;
+        is_excessive.then_some(share)
+    }
+
+    /// Part of TCP's growth that is left to such a share.
+    pub(super) fn restraint(&self) -> f64 {
+        self.excessive_share()
+            .map_or(1.0, |share| slowdown(law(share, 0.5)))
     }
 
     /// Whether a queue stands that our drains do not take away: three drains in a row left half
@@ -65,7 +111,7 @@ impl Delay {
         let delay = self.queue_delay;
         let is_behind = limited
             && floor >= QUEUE_NOISE
-            && self.evidence.baseline() < TCP_SURVIVES
+            && self.evidence.baseline() < 0.5 * TCP_SURVIVES
             && self.delivered_mean < FAR_LESS * self.equal_share()
             && delay * carried > ours;
         let Mode::Steady(steady) = &mut self.mode else {
@@ -100,3 +146,13 @@ const FAR_LESS: f64 = 0.8;
 const ROUNDS: u32 = 4;
 /// By how much a queue that others fill grows meanwhile.
 const GROWN: f64 = 1.2;
+/// Rounds over which others are watched.
+const WATCHED: f64 = 100.0;
+/// Part of what a path held at best that no queue of ours stands with.
+const UNFILLED: f64 = 0.85;
+/// Part of the empty path's round trip that is no queue.
+const NOISE: f64 = 0.03;
+/// Part of the rounds in which a queue that is not ours shows others.
+const PRESENT: f64 = 0.1;
+/// More than an equal share by more than chance.
+const EXCESSIVE: f64 = 0.55;

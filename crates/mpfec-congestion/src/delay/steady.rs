@@ -15,7 +15,7 @@ pub(super) struct Steady {
     hold: u32,
     /// Rounds since the last drain, and drains so far.
     cycle: u32,
-    drains: u32,
+    pub(super) drains: u32,
     pub(super) drain: Drain,
     mean_delay: f64,
     /// Queue delay before the last drain.
@@ -23,7 +23,7 @@ pub(super) struct Steady {
     /// After a loss in a short queue: the window before it, up to which growth is slow.
     cautious_until: f64,
     /// Rounds since a loss was last answered.
-    quiet_rounds: u32,
+    pub(super) quiet_rounds: u32,
     pub(super) others: Others,
     /// Rounds in a row with nearly no queue.
     low_rounds: u32,
@@ -96,6 +96,15 @@ impl Steady {
 }
 
 impl Steady {
+    /// Others have filled the queue until now: after a drain, one loss shows that they are back.
+    pub(super) fn after_competing(window: f64) -> Self {
+        Self {
+            drains: SETTLED - 1,
+            quiet_rounds: 0,
+            ..Self::new(window)
+        }
+    }
+
     /// A packet of before is `scale` packets now.
     pub(super) fn resize(&mut self, scale: f64) {
         self.prior_window *= scale;
@@ -133,6 +142,13 @@ impl Delay {
         } else {
             self.evidence.congestion()
         };
+        self.watch_others(round, limited);
+        let is_excessive = self.excessive_share().is_some();
+        let excess = if is_excessive && !round.app_limited {
+            excess.max(self.evidence.lost_at_high_delay())
+        } else {
+            excess
+        };
         let drained = DEEP * self.delivered_mean * floor;
         let loss_delay = self.evidence.loss_delay();
         let p0 = self.evidence.baseline();
@@ -149,7 +165,11 @@ impl Delay {
         if steady.hold > 0 {
             steady.hold -= 1;
             self.evidence.forget_recent();
-        } else if excess > 0.0 && is_deep && steady.drains > 0 {
+        } else if excess > 0.0
+            && is_deep
+            && steady.drains >= SETTLED
+            && steady.quiet_rounds < RECENT
+        {
             self.evidence.answer();
             return self.compete_after_cut();
         } else if self.marked || excess > 0.0 {
@@ -180,7 +200,7 @@ impl Delay {
             // Where nothing is lost at random, TCP flows may share the queue, however short:
             // we cut and grow as they do until the window is back.
             let recurs = std::mem::take(&mut steady.quiet_rounds) < QUIET;
-            if recurs && p0 < LOSS_FREE && self.evidence.knows_baseline() {
+            if recurs && (p0 < LOSS_FREE || is_excessive) && self.evidence.knows_baseline() {
                 steady.cautious_until = self.window;
                 self.window *= kept.min(TCP_KEEPS);
             } else {
@@ -242,8 +262,8 @@ impl Delay {
     /// What a short queue drops drowns in what a noisy link loses. But a queue that overflows round
     /// by round has the same largest delay in all of them, which without overflow would vary as
     /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
-    /// path the delay of a short queue hardly moves the window, this comes nearer to what is
-    /// delivered and what refills the losses.
+    /// path the delay of a short queue hardly moves the window, this becomes what is delivered and
+    /// what refills the losses.
     fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
         let carried = self.refilled(self.delivered_mean);
@@ -270,7 +290,7 @@ impl Delay {
         let half = (0.5 * packets).max(MIN_TARGET);
         if self.target_cap <= 1.05 * half {
             let needed = carried * self.floor_seconds() + self.target();
-            self.window = self.window.min(needed.max(0.9 * self.window));
+            self.window = self.window.min(needed);
         }
         self.target_cap = self.target_cap.min(half);
     }
@@ -290,6 +310,8 @@ impl Delay {
         let is_shallow = self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let gain = if is_short { 0.25 } else { 0.5 };
         let is_weak = self.is_weak();
+        let is_excessive = self.excessive_share().is_some();
+        let restraint = self.restraint();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -305,7 +327,8 @@ impl Delay {
             steady.acceleration = 1.0;
         }
         let is_loss_free = self.evidence.baseline() < LOSS_FREE;
-        let is_cautious = is_loss_free && self.window < steady.cautious_until;
+        let is_below = is_loss_free && self.window < steady.cautious_until;
+        let is_cautious = is_below || is_excessive;
         let peak = self.rate_max * floor;
         // Where a queue shows before it is full, what the path carried before is soon tried again.
         let patience = if steady.fresh {
@@ -340,8 +363,9 @@ impl Delay {
                 step = step.max(TCP_GROWS * self.part * self.part);
             }
             if is_cautious {
-                let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window);
-                let slow = TCP_GROWS * self.part * self.part + gap * self.part;
+                let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window).max(0.0);
+                let tcp = TCP_GROWS * self.part * self.part + gap * self.part;
+                let slow = restraint * tcp;
                 step = if step > 0.0 || is_beaten { slow } else { step };
             }
             self.window = (self.window + step).clamp(0.5 * self.window, 2.0 * self.window);
@@ -475,7 +499,11 @@ const FULL_ROUNDS: u32 = 4;
 const LONG_QUEUE: f64 = 0.3;
 const LONG_DELAY: f64 = 0.01;
 /// After so many rounds without a loss, one is no sign of a TCP flow.
-const QUIET: u32 = 200;
+pub(super) const QUIET: u32 = 200;
+/// Drains that take away the queue which start-up has made.
+const SETTLED: u32 = 3;
+/// Rounds within which a second loss in a long queue is none by chance: somebody fills it.
+const RECENT: u32 = 60;
 /// With more random loss than this no TCP flow fills a queue.
 pub(super) const TCP_SURVIVES: f64 = 0.02;
 /// A baseline that is no more than what is left of a mistake.

@@ -8,12 +8,14 @@ pub(super) struct Capacity {
     /// Packets taken away, and seconds by which the queue fell.
     removed: f64,
     fell: f64,
+    tests: u32,
 }
 
 impl Capacity {
     pub(super) fn learn(&mut self, removed: f64, fell: f64) {
         self.removed = REMEMBERS * self.removed + removed;
         self.fell = REMEMBERS * self.fell + fell;
+        self.tests = self.tests.saturating_add(1);
     }
 
     /// Packets per second, no more than a few times the `peak` that the path has carried for us;
@@ -21,6 +23,11 @@ impl Capacity {
     pub(super) fn get(&self, peak: f64) -> Option<f64> {
         let least = self.removed / (MOST_CAPACITY * peak);
         (self.removed > 0.0).then(|| self.removed / self.fell.max(least))
+    }
+
+    /// Whether there was more than one test: others may move the queue by more than ours.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.tests > 1
     }
 
     /// A packet of before is `scale` packets now.
@@ -40,7 +47,12 @@ mod tests {
 
     #[test]
     fn nothing_is_known_without_a_test() {
-        assert_eq!(Capacity::default().get(100.0), None);
+        let mut capacity = Capacity::default();
+        assert_eq!(capacity.get(100.0), None);
+        capacity.learn(50.0, 0.05);
+        assert!(!capacity.is_confirmed());
+        capacity.learn(50.0, 0.05);
+        assert!(capacity.is_confirmed());
     }
 
     #[test]

@@ -223,6 +223,76 @@ fn a_test_shows_what_the_path_carries_and_whether_to_grow_faster() {
     }
 }
 
+/// Competes for so many rounds while the path, of 50 ms when it was empty, delays by 50 ms more,
+/// by a queue of 500 packets of ours if `is_queue`. Siblings hold packets back in tests as well if
+/// `sibling_drains`.
+fn high_and_steady(is_queue: bool, sibling_drains: bool, rounds: u32) -> Delay {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.window = 1000.0;
+    control.compete(1000.0);
+    let mut sent = 1000.0;
+    for _ in 0..rounds {
+        let Mode::Compete(compete) = &control.mode else {
+            break;
+        };
+        control.sibling_drains = sibling_drains && compete.test != Test::No;
+        let delay = if is_queue {
+            (sent / 10_000.0 - 0.05_f64).max(0.0)
+        } else {
+            0.05
+        };
+        control.window = 1000.0;
+        control.srtt = 0.05 + delay;
+        let mut round = Round::new();
+        round.acked = sent;
+        (round.delay_min, round.delay_max) = (delay, 1.01 * delay);
+        round.delay_sum = delay * round.acked;
+        sent = control.effective_window();
+        round.in_flight_max = sent;
+        control.on_round(&round, control.srtt);
+    }
+    control
+}
+
+#[test]
+fn a_steady_delay_that_a_test_takes_away_is_a_queue_and_any_other_a_longer_path() {
+    let control = high_and_steady(true, false, 30);
+    assert_eq!(control.state(), "compete", "{control:?}");
+    assert!(control.floor_seconds() < 0.051);
+    let control = high_and_steady(false, true, 30);
+    assert_eq!(control.state(), "compete", "a test that tells nothing");
+    let control = high_and_steady(false, false, 30);
+    assert_eq!(control.state(), "startup", "{control:?}");
+    let floor = control.floor_seconds();
+    assert!((floor - 0.1).abs() < 0.001, "{floor:.3} s");
+}
+
+#[test]
+fn the_first_test_of_one_who_knows_of_no_others_changes_nothing() {
+    for (is_others, part) in [(false, 0.5), (true, 1.0)] {
+        let mut control = Delay::new(MSS, 20);
+        control.set_floor(0.05);
+        control.window = 100.0;
+        control.compete(100.0);
+        control.rate_max = 1000.0;
+        let Mode::Compete(compete) = &mut control.mode else {
+            panic!("it competes");
+        };
+        compete.is_others = is_others;
+        // Others filled the queue meanwhile: it seems to be a path of three times the peak.
+        compete.capacity.learn(20.0, -0.01);
+        let mut round = Round::new();
+        (round.acked, round.delay_min, round.delay_max) = (100.0, 0.05, 0.06);
+        (control.srtt, control.delivered_mean) = (0.1, 1000.0);
+        control.on_round(&round, 0.1);
+        let Mode::Compete(compete) = &control.mode else {
+            panic!("it competes");
+        };
+        assert_eq!(compete.growth.cubic_part, part, "{is_others}");
+    }
+}
+
 #[test]
 fn a_test_shows_the_same_bytes_if_packets_become_smaller_or_larger() {
     for scale in [2.0, 0.5, 0.25] {

@@ -1,7 +1,8 @@
 //! Beside flows that fill the queue, a path does not give way for good.
 
+use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::round::Round;
-use super::super::steady::Steady;
+use super::super::steady::{Drain, Steady};
 use super::super::{Delay, Mode};
 use super::MSS;
 use crate::CongestionController;
@@ -135,4 +136,122 @@ fn beside_others_in_a_short_queue_who_has_less_than_an_equal_share_grows_as_they
     assert!(weak > 1.0, "{weak:.2} packets in five rounds");
     let strong = growth_after_a_loss(700.0);
     assert!(strong < 0.0, "{strong:.2} packets in five rounds");
+}
+
+/// An acknowledgement for so many packets, and losses noticed with it, at a queue's delay.
+fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesson) {
+    let delays = Delays {
+        own: delay,
+        least: 0.0,
+        packet_time: 0.001,
+    };
+    let losses = Losses {
+        lost: lost.into(),
+        drained: 0,
+        runs: lost,
+    };
+    let lessons = (lesson, Lesson::None);
+    control.evidence.on_ack(delays, acked, losses, lessons);
+}
+
+/// The link is seen to lose so many of some 300 packets without a queue.
+fn loses(control: &mut Delay, lost: u32) {
+    see(control, 0.0, (0.0, lost), Lesson::StartingUp);
+}
+
+/// A path whose queue is short, after `rounds` in which so many packets per second were delivered
+/// and the queue delayed by `delay`, with a loss answered shortly before.
+fn watched(delivered: f64, delay: f64, rounds: u32) -> Delay {
+    let mut control = known();
+    control.evidence.forget_start(false);
+    control.target_cap = 2.0;
+    control.window = 0.1 * delivered;
+    (control.delivered_mean, control.delivered_max) = (delivered, delivered);
+    let mut seen = Round::new();
+    (seen.acked, seen.delay_sum) = (1.0, delay);
+    for _ in 0..rounds {
+        control.watch_others(&seen, true);
+    }
+    let Mode::Steady(steady) = &mut control.mode else {
+        panic!("{control:?}");
+    };
+    steady.answered_now();
+    control
+}
+
+#[test]
+fn who_has_more_than_an_equal_share_beside_others_sees_it() {
+    let share = watched(700.0, 0.01, 300).excessive_share();
+    let share = share.expect("seven tenths are too much");
+    assert!((0.65..0.8).contains(&share), "{share:.2}");
+    let cases = [
+        (700.0, 0.0, 300, "without a queue nobody else is there"),
+        (950.0, 0.01, 300, "a window that fills the path makes one"),
+        (450.0, 0.01, 300, "less than half is no excess"),
+        (700.0, 0.01, 8, "a few rounds may be chance"),
+    ];
+    for (delivered, delay, rounds, why) in cases {
+        let share = watched(delivered, delay, rounds).excessive_share();
+        assert_eq!(share, None, "{why}");
+    }
+    let mut noisy = watched(700.0, 0.01, 300);
+    loses(&mut noisy, 9);
+    assert_eq!(noisy.excessive_share(), None, "no TCP flow is left");
+    let mut quiet = watched(700.0, 0.01, 300);
+    let Mode::Steady(steady) = &mut quiet.mode else {
+        panic!("{quiet:?}");
+    };
+    steady.quiet_rounds = 200;
+    assert_eq!(quiet.excessive_share(), None, "nothing overflows");
+}
+
+#[test]
+fn who_has_more_than_an_equal_share_beside_others_answers_every_loss_in_the_queue() {
+    for (delivered, keeps) in [(700.0, 0.7..0.701), (450.0, 0.85..1.1)] {
+        let mut control = watched(delivered, 0.01, 301);
+        // The link loses as much as this by itself.
+        loses(&mut control, 3);
+        see(&mut control, 0.01, (69.0, 1), Lesson::None);
+        control.window = 70.0;
+        round(&mut control, delivered, 0.01, 1);
+        let kept = control.window / 70.0;
+        assert!(keeps.contains(&kept), "{delivered}: {kept:.3}");
+    }
+}
+
+#[test]
+fn who_has_more_than_an_equal_share_beside_others_grows_slower_than_they_do() {
+    let mut control = watched(700.0, 0.001, 300);
+    assert_eq!(control.excessive_share(), None, "{control:?}");
+    let free = {
+        control.window = 60.0;
+        round(&mut control, 700.0, 0.001, 0);
+        control.window - 60.0
+    };
+    let mut control = watched(700.0, 0.01, 300);
+    control.window = 60.0;
+    round(&mut control, 700.0, 0.001, 0);
+    let grown = control.window - 60.0;
+    assert!((0.1..0.4).contains(&grown), "{grown:.2} packets");
+    assert!(free > 2.0 * grown, "{free:.2} without others");
+}
+
+#[test]
+fn a_loss_while_a_long_queue_stands_is_somebodys_if_it_is_not_the_first_nor_start_ups() {
+    for (quiet, drains, state) in [(60, 3, "drain"), (59, 3, "compete"), (59, 2, "drain")] {
+        let mut control = known();
+        control.evidence.forget_start(false);
+        for _ in 0..12 {
+            round(&mut control, 1000.0, 0.005, 0);
+        }
+        let Mode::Steady(steady) = &mut control.mode else {
+            panic!("{control:?}");
+        };
+        steady.drain = Drain::No;
+        (steady.quiet_rounds, steady.drains) = (quiet, drains);
+        see(&mut control, 0.05, (1.0, 0), Lesson::None);
+        see(&mut control, 0.05, (99.0, 1), Lesson::None);
+        round(&mut control, 1000.0, 0.05, 1);
+        assert_eq!(control.state(), state, "{quiet} rounds, {drains} drains");
+    }
 }
