@@ -92,12 +92,7 @@ impl Delay {
         let rtt = self.pacing_rtt()?;
         let window = self.effective_window();
         Some(match &self.mode {
-            // A first sample from a handshake that lost packets is long, and each later one mends
-            // an eighth of it: but the window may leave once in a round trip.
-            Mode::Startup(startup) => {
-                let least = self.floor_seconds() + self.queue_delay;
-                startup.pace() * window / rtt.min(MOST_SMOOTHED * least)
-            }
+            Mode::Startup(startup) => startup.pace() * window / rtt,
             Mode::Compete(_) => 1.2 * window / rtt,
             // Timers are no finer than such a round trip: the window alone does better.
             Mode::Steady(_) if rtt < QUEUE_NOISE => 4.0 * window / rtt,
@@ -124,5 +119,3 @@ impl Delay {
 pub(super) const STEADY_PACE: f64 = 1.02;
 /// The receiver acknowledges what arrives in an eighth of a round trip at once.
 const ACKS_PER_ROUND: f64 = 8.0;
-/// The smoothed RTT in start-up, of the least RTT of the last round: more is no queue of ours.
-const MOST_SMOOTHED: f64 = 2.0;

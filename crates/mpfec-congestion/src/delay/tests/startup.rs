@@ -123,18 +123,6 @@ fn a_known_path_goes_on_with_half_of_its_window_when_all_of_it_was_lost() {
     assert_eq!(link.control.window, MIN_WINDOW);
 }
 
-#[test]
-fn a_handshake_that_lost_packets_does_not_slow_start_up() {
-    let mut link = Link::new(10_000.0, 0.2, 50.0);
-    for rtt in [7.0, 0.2, 0.2] {
-        link.now += Duration::from_secs_f64(rtt);
-        link.ack(1, Duration::from_secs_f64(rtt), 20.0, false);
-        let least = window(&link) / rtt;
-        assert!(link.pace() > 0.99 * least, "{} packets/s", link.pace());
-    }
-    assert_eq!(link.control.state(), "startup");
-}
-
 /// Start-up on a path of 1200 bytes a packet at first, after `rounds` of 50 ms.
 fn starting(rounds: u32) -> Link {
     let mut link = Link::new(10_000.0, 0.05, 50.0);
