@@ -143,15 +143,6 @@ impl Evidence {
         } else if !is_low {
             self.high.add(packets, losses, f64::INFINITY);
         }
-        // What is lost far below the delay of a queue that no burst of others fills is the link's.
-        let is_clear = is_low && lesson == Lesson::None && drained == 0.0;
-        if is_clear
-            && self.knows_baseline()
-            && !self.knows_clean_loss_well()
-            && self.delay_max > LONG * packet_time
-        {
-            self.teach(packets, losses, false);
-        }
         if lesson == Lesson::None {
             self.recent.add(packets, losses, 400.0);
         }
@@ -432,8 +423,6 @@ mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
-/// A queue of so many packets is not filled by a burst of others at once.
-const LONG: f64 = 24.0;
 /// Loss that a path nothing is known of may have by itself.
 const GUESSED_LOSS: f64 = 0.3;
 /// Loss in start-up that a mistake about it would not matter much.
