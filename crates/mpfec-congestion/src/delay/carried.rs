@@ -26,6 +26,11 @@ impl Carried {
         self.own
     }
 
+    /// Packets per second on all paths of the connection.
+    pub(super) fn all(&self) -> f64 {
+        self.all
+    }
+
     /// Packets per second that this path's part of the connection could have: all paths may share
     /// one bottleneck, of which each has its part.
     pub(super) fn part(&self, part: f64) -> f64 {

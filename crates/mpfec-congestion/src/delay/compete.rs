@@ -238,6 +238,7 @@ impl Delay {
     pub(super) fn compete(&mut self, w_max: f64) {
         let mut compete = Compete::new(w_max);
         compete.is_others = true;
+        self.evidence.on_others();
         self.mode = Mode::Compete(compete);
     }
 
@@ -246,6 +247,7 @@ impl Delay {
         let mut compete = Compete::new(self.window);
         self.window = compete.growth.cut(self.window, 0.0).max(MIN_WINDOW);
         compete.hold = 2;
+        self.evidence.on_others();
         self.mode = Mode::Compete(compete);
     }
 
@@ -288,7 +290,9 @@ impl Delay {
             return;
         };
         let is_known = compete.is_others || compete.capacity.is_confirmed();
-        let tested = compete.capacity.get(peak).filter(|_| is_known);
+        // A path that has a small part of a connection may be in one bottleneck with the others.
+        let known = peak.max(self.carried.all());
+        let tested = compete.capacity.get(known).filter(|_| is_known);
         let tested = tested.map(|tested| part * tested);
         let capacity = match tested {
             Some(tested) => Some(tested),

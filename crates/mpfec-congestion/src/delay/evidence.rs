@@ -143,6 +143,15 @@ impl Evidence {
         } else if !is_low {
             self.high.add(packets, losses, f64::INFINITY);
         }
+        // What is lost far below the delay of a queue that no burst of others fills is the link's.
+        let is_clear = is_low && lesson == Lesson::None && drained == 0.0;
+        if is_clear
+            && self.knows_baseline()
+            && !self.knows_clean_loss_well()
+            && self.delay_max > LONG * packet_time
+        {
+            self.teach(packets, losses, false);
+        }
         if lesson == Lesson::None {
             self.recent.add(packets, losses, 400.0);
         }
@@ -341,11 +350,7 @@ impl Evidence {
     /// A path that is too short for drains to teach anything counts as one without loss.
     pub(super) fn forget_start(&mut self, can_learn: bool) -> bool {
         if !can_learn {
-            self.low = Count {
-                packets: 300.0,
-                lost: 0.0,
-            };
-            self.baseline = 0.0;
+            self.assume_loss_free();
             self.forget_recent();
             return false;
         }
@@ -363,6 +368,22 @@ impl Evidence {
         }
         self.forget_recent();
         is_doubtful
+    }
+
+    /// Others fill the queue, which a noisy link would not leave them the rate for: where no drain
+    /// has ever found the queue empty, the path counts as one without loss until one does.
+    pub(super) fn on_others(&mut self) {
+        if !self.knows_baseline() {
+            self.assume_loss_free();
+        }
+    }
+
+    fn assume_loss_free(&mut self) {
+        self.low = Count {
+            packets: 300.0,
+            lost: 0.0,
+        };
+        self.baseline = 0.0;
     }
 
     pub(super) fn forget_high(&mut self) {
@@ -423,6 +444,8 @@ mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
+/// A queue of so many packets is not filled by a burst of others at once.
+const LONG: f64 = 24.0;
 /// Loss that a path nothing is known of may have by itself.
 const GUESSED_LOSS: f64 = 0.3;
 /// Loss in start-up that a mistake about it would not matter much.

@@ -11,6 +11,7 @@ mod handover;
 mod handshake;
 mod hostile;
 mod keep_alive;
+mod latecomer;
 mod latency;
 mod limits;
 mod model;

@@ -29,13 +29,21 @@ fn windows(net: &Simulation) -> (u64, u64) {
 fn long_and_fast_paths_are_filled_without_being_told_of() {
     let setup = long_paths(100);
     let limit = setup.limit_mbps().expect("every path has a rate");
-    let mut net = scene().setup(setup).connect();
-    net.send(1 << 40);
-    net.run_for(secs(5));
-    let mbps = net.bytes_read_in(secs(5)) as f64 * 8e-6 / 5.0;
+    // What waits for a repair at the end of the five seconds counts for 4 % of them.
+    let mut sum = 0.0;
+    for seed in 1..=5 {
+        let mut net = scene().setup(setup.clone()).seed(seed).connect();
+        net.send(1 << 40);
+        net.run_for(secs(5));
+        sum += net.bytes_read_in(secs(5)) as f64 * 8e-6 / 5.0;
+        let (window, _) = windows(&net);
+        assert!(
+            (mib(16)..=mib(64)).contains(&window),
+            "{window}, seed {seed}"
+        );
+    }
+    let mbps = sum / 5.0;
     assert!(mbps >= 0.95 * limit, "{mbps:.0} of {limit:.0} Mbit/s");
-    let (window, _) = windows(&net);
-    assert!((mib(16)..=mib(64)).contains(&window), "{window}");
 }
 
 #[test]

@@ -130,6 +130,34 @@ fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
 }
 
 #[test]
+fn tests_show_what_all_paths_share_although_this_one_carried_little_of_it() {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.1);
+    control.window = 10.0;
+    control.part = 0.1;
+    // A connection of 1000 packets per second, in a bottleneck of 2000.
+    for _ in 0..2 {
+        control.carried.on_round(100.0, control.part, 0.1);
+    }
+    control.compete(10.0);
+    let Mode::Compete(compete) = &mut control.mode else {
+        panic!("it competes");
+    };
+    for _ in 0..3 {
+        compete.capacity.learn(20.0, 0.01);
+    }
+    let mut round = Round::new();
+    (round.acked, round.delay_min, round.delay_max) = (20.0, 0.1, 0.1);
+    (control.srtt, control.delivered_mean, control.rate_max) = (0.2, 100.0, 100.0);
+    control.on_round(&round, 0.2);
+    let Mode::Compete(compete) = &control.mode else {
+        panic!("it competes");
+    };
+    let law = compete.growth.cubic_part;
+    assert!((law - 0.5).abs() < 0.1, "half of its part is fair: {law}");
+}
+
+#[test]
 fn who_knows_nothing_of_a_path_that_delivers_nothing_keeps_a_window() {
     let mut control = Delay::new(MSS, 20);
     control.set_floor(0.1);

@@ -223,6 +223,35 @@ fn the_baseline_is_the_loss_of_the_link() {
     }
 }
 
+/// What a path of which a deep drain of `drained` packets has shown half of the loss of a link,
+/// takes for it after some rounds with a queue of up to `delay`.
+fn learned(loss: f64, drained: u32, delay: f64) -> f64 {
+    let mut sum = 0.0;
+    for seed in 1..=20 {
+        let mut flow = Flow::new(seed, 0.5 * loss);
+        for _ in 0..drained / WINDOW {
+            flow.pass(0.0, Lesson::DeeplyDrained);
+        }
+        flow.loss = loss;
+        for _ in 0..30 {
+            flow.pass(delay, Lesson::None);
+        }
+        sum += flow.evidence.baseline() / 20.0;
+    }
+    sum / loss
+}
+
+#[test]
+fn a_mistake_of_one_drain_is_corrected_by_what_is_lost_far_below_a_full_queue() {
+    let corrected = learned(0.2, 100, 0.05);
+    assert!((0.75..1.1).contains(&corrected), "{corrected:.2} of it");
+    let known = learned(0.2, 300, 0.05);
+    assert!(known < 0.65, "three drains are believed: {known:.2} of it");
+    // A burst of others fills a queue of twenty packets at once: that is nobody's lesson.
+    let short = learned(0.2, 100, 0.02);
+    assert!(short < 0.65, "{short:.2} of it");
+}
+
 #[test]
 fn a_full_queue_on_a_clean_link_is_found_within_a_round() {
     for share in [0.2, 0.5] {
@@ -280,6 +309,32 @@ fn a_newcomer_without_a_baseline_forgives_some_losses_but_not_a_third_of_its_pac
     evidence.on_ack(delays, 10.0, lost(40), nothing);
     assert!(evidence.congestion() > 0.3, "{}", evidence.congestion());
     assert!(evidence.shows_clear_congestion());
+}
+
+#[test]
+fn a_newcomer_to_a_queue_that_others_fill_answers_a_tenth_of_its_packets() {
+    let found = |is_told: bool, loss: f64| {
+        let mut flow = Flow::new(1, loss);
+        flow.pass(0.1, Lesson::None);
+        if is_told {
+            flow.evidence.on_others();
+        }
+        flow.overflow = Some((0.05, 0.1));
+        flow.pass(0.1, Lesson::None);
+        flow.first.is_some()
+    };
+    assert!(found(true, 0.0));
+    assert!(!found(false, 0.0), "it may be the link");
+}
+
+#[test]
+fn what_drains_have_shown_of_a_link_is_known_beside_others_as_well() {
+    let mut flow = Flow::new(1, 0.1).started();
+    flow.run(40, 0.03);
+    let before = flow.evidence.baseline();
+    flow.evidence.on_others();
+    assert_eq!(flow.evidence.baseline(), before);
+    assert!((0.05..0.15).contains(&before), "{before}");
 }
 
 #[test]
