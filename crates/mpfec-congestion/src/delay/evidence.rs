@@ -18,6 +18,10 @@ pub(super) struct Evidence {
     deep: Count,
     /// The present deep drain alone.
     lesson: Count,
+    /// Some of it was noticed in the present round.
+    has_grown: bool,
+    /// The last one lost far more than those before.
+    is_surprised: bool,
     high: Count,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
@@ -80,6 +84,8 @@ impl Evidence {
             low: Count::default(),
             deep: Count::default(),
             lesson: Count::default(),
+            has_grown: false,
+            is_surprised: false,
             high: Count::default(),
             recent: Count::default(),
             runs: Runs::default(),
@@ -175,13 +181,14 @@ impl Evidence {
         if is_deep {
             self.deep.add(packets, lost, DEEP_MEMORY);
             self.lesson.add(packets, lost, f64::INFINITY);
+            self.has_grown = true;
         }
         self.low.add(packets, lost, 600.0);
         self.learn();
     }
 
     /// A drain that lost far less than the earlier ones shows that those were not drained: others
-    /// kept the queue full. One that lost far more shows that the link has changed.
+    /// kept the queue full. One that lost far more shows that the link has changed, or a long burst.
     fn compare_lesson(&mut self) {
         let lesson = std::mem::take(&mut self.lesson);
         if lesson.packets < 4.0 {
@@ -192,6 +199,7 @@ impl Evidence {
         let expected = p0.max(LITTLE_LOSS);
         let spread = (self.spread() * expected * (1.0 - expected) / lesson.packets).sqrt();
         let is_more = lesson.packets >= 10.0 && lesson.share() > expected + 3.0 * spread;
+        self.is_surprised = is_more;
         if lesson.share() < p0 - 2.0 * deviation || is_more {
             for count in [&mut self.low, &mut self.deep] {
                 count.packets *= CONTRADICTED;
@@ -214,6 +222,12 @@ impl Evidence {
             let error = (variance / self.deep.packets).sqrt();
             self.baseline = self.baseline.min(clean + 0.01 + 2.0 * error);
         }
+    }
+
+    /// Whether the last deep drain lost far more than those before: another one soon tells a link
+    /// that has changed from a burst, which would keep a short queue full until then.
+    pub(super) fn is_surprised(&self) -> bool {
+        self.is_surprised
     }
 
     /// Whether deep drains have shown enough packets to rely on.
@@ -394,7 +408,10 @@ impl Evidence {
     /// A round has passed: what was seen at high delay fades.
     pub(super) fn on_round(&mut self, packet_time: f64) {
         self.is_doubtful = !self.is_shallow(packet_time);
-        self.compare_lesson();
+        // Losses are noticed before what left with them is acknowledged, or a round later.
+        if !std::mem::take(&mut self.has_grown) {
+            self.compare_lesson();
+        }
         self.delay_max *= 0.99;
         self.high.packets *= 0.5;
         self.high.lost *= 0.5;

@@ -38,7 +38,8 @@ profile = "auto"
 /// overflows it might be that.
 #[test]
 fn who_joins_a_queue_that_others_keep_full_answers_its_overflows() {
-    let scenario = Scenario::from_toml(DEEP_QUEUE, "test").unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        Scenario::from_toml(DEEP_QUEUE, "test").unwrap_or_else(|error| panic!("{error}"));
     for seed in 1..=3 {
         let result = scenario.run(0, 0, seed);
         assert_eq!(result.failure, None, "seed {seed}");

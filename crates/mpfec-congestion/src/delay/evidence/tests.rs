@@ -420,3 +420,51 @@ fn the_queue_of_the_fewest_packets_does_not_count_as_others() {
     let baseline = taught_beside_others(0.06, 0.055).baseline();
     assert!((0.09..0.11).contains(&baseline), "{baseline}");
 }
+
+/// A path whose drains have shown a loss of 20 %.
+fn noisy() -> Flow {
+    let mut flow = Flow::new(1, 0.2).started();
+    flow.run(80, 0.03);
+    flow
+}
+
+/// Packets of a drain of which `acked` are acknowledged and `lost` noticed as lost now.
+fn drained(flow: &mut Flow, acked: f64, lost: u64) {
+    let losses = Losses {
+        lost,
+        drained: lost,
+        runs: u32::from(lost > 0),
+    };
+    let lesson = Lesson::DeeplyDrained;
+    let evidence = &mut flow.evidence;
+    evidence.on_ack(after(0.0), acked, losses, (lesson, lesson));
+    evidence.on_round(PACKET_TIME);
+}
+
+#[test]
+fn a_drain_whose_losses_are_noticed_a_round_before_the_rest_is_one_lesson() {
+    let mut flow = noisy();
+    let known = flow.evidence.deep.packets;
+    drained(&mut flow, 0.0, 20);
+    drained(&mut flow, 80.0, 0);
+    flow.pass(0.03, Lesson::None);
+    assert!(!flow.evidence.is_surprised());
+    assert!(flow.evidence.deep.packets >= known.min(0.5 * super::DEEP_MEMORY));
+    let baseline = flow.evidence.baseline();
+    assert!((0.15..0.25).contains(&baseline), "{baseline:.2}");
+}
+
+#[test]
+fn a_drain_that_loses_far_more_than_those_before_is_to_be_confirmed() {
+    let mut flow = noisy();
+    drained(&mut flow, 20.0, 80);
+    flow.pass(0.03, Lesson::None);
+    assert!(flow.evidence.is_surprised());
+    let misled = flow.evidence.baseline();
+    // It was a burst.
+    drained(&mut flow, 80.0, 20);
+    flow.pass(0.03, Lesson::None);
+    assert!(!flow.evidence.is_surprised());
+    let baseline = flow.evidence.baseline();
+    assert!(baseline < 0.8 * misled, "{baseline:.2} after {misled:.2}");
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::evidence::Lesson;
+use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::steady::{Drain, Steady};
 use super::super::{Drained, Mode};
 use super::Link;
@@ -115,4 +115,37 @@ fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {
     );
     link.lose(2, from);
     assert_eq!(link.control.losses.drained, 5);
+}
+
+#[test]
+fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
+    let drains_after = |lost: u32| {
+        let mut link = steady(1);
+        let evidence = &mut link.control.evidence;
+        let mut teach = |acked: f64, lost: u32| {
+            let delays = Delays {
+                own: 0.0,
+                least: 0.0,
+                packet_time: 0.001,
+            };
+            let losses = Losses {
+                lost: u64::from(lost),
+                drained: u64::from(lost),
+                runs: lost,
+            };
+            let lesson = Lesson::DeeplyDrained;
+            evidence.on_ack(delays, acked, losses, (lesson, lesson));
+            // A lesson ends with a round that adds nothing to it.
+            evidence.on_round(0.001);
+            evidence.on_round(0.001);
+        };
+        for _ in 0..4 {
+            teach(80.0, 20);
+        }
+        teach(100.0 - f64::from(lost), lost);
+        link.rounds(1, f64::INFINITY);
+        link.control.drains()
+    };
+    assert!(drains_after(80));
+    assert!(!drains_after(20));
 }
