@@ -20,8 +20,8 @@ pub(super) struct Evidence {
     lesson: Count,
     /// Some of it was noticed in the present round.
     has_grown: bool,
-    /// The last one lost far more than those before.
-    is_surprised: bool,
+    /// Drains that may follow at once, for the last one lost far more than those before.
+    repeats: u32,
     high: Count,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
@@ -85,7 +85,7 @@ impl Evidence {
             deep: Count::default(),
             lesson: Count::default(),
             has_grown: false,
-            is_surprised: false,
+            repeats: 0,
             high: Count::default(),
             recent: Count::default(),
             runs: Runs::default(),
@@ -199,7 +199,7 @@ impl Evidence {
         let expected = p0.max(LITTLE_LOSS);
         let spread = (self.spread() * expected * (1.0 - expected) / lesson.packets).sqrt();
         let is_more = lesson.packets >= 10.0 && lesson.share() > expected + 3.0 * spread;
-        self.is_surprised = is_more;
+        self.repeats = if is_more { REPEATS } else { 0 };
         if lesson.share() < p0 - 2.0 * deviation || is_more {
             for count in [&mut self.low, &mut self.deep] {
                 count.packets *= CONTRADICTED;
@@ -224,10 +224,13 @@ impl Evidence {
         }
     }
 
-    /// Whether the last deep drain lost far more than those before: another one soon tells a link
-    /// that has changed from a burst, which would keep a short queue full until then.
-    pub(super) fn is_surprised(&self) -> bool {
-        self.is_surprised
+    /// Whether a deep drain is due because the last one lost far more than those before: another
+    /// one tells a link that has changed from a burst, which would keep a short queue full until
+    /// then. Some in a row that show nothing, for others fill the queue, are enough.
+    pub(super) fn take_repeat(&mut self) -> bool {
+        let is_due = self.repeats > 0;
+        self.repeats = self.repeats.saturating_sub(1);
+        is_due
     }
 
     /// Whether deep drains have shown enough packets to rely on.
@@ -461,6 +464,8 @@ mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
+/// Drains in a row that may follow one that surprised.
+const REPEATS: u32 = 3;
 /// A queue of so many packets is not filled by a burst of others at once.
 const LONG: f64 = 24.0;
 /// Loss that a path nothing is known of may have by itself.

@@ -397,8 +397,8 @@ impl Delay {
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
         steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        let is_surprised = self.evidence.is_surprised();
-        if steady.cycle < DRAIN_EVERY && !joins && !is_surprised {
+        let repeats = self.evidence.take_repeat();
+        if steady.cycle < DRAIN_EVERY && !joins && !repeats {
             return;
         }
         steady.cycle = 0;
@@ -414,7 +414,7 @@ impl Delay {
         } else {
             self.evidence.knows_clean_loss()
         };
-        let is_due = !knows || is_surprised || steady.drains.is_multiple_of(often);
+        let is_due = !knows || repeats || steady.drains.is_multiple_of(often);
         let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {

@@ -448,7 +448,7 @@ fn a_drain_whose_losses_are_noticed_a_round_before_the_rest_is_one_lesson() {
     drained(&mut flow, 0.0, 20);
     drained(&mut flow, 80.0, 0);
     flow.pass(0.03, Lesson::None);
-    assert!(!flow.evidence.is_surprised());
+    assert!(!flow.evidence.take_repeat());
     assert!(flow.evidence.deep.packets >= known.min(0.5 * super::DEEP_MEMORY));
     let baseline = flow.evidence.baseline();
     assert!((0.15..0.25).contains(&baseline), "{baseline:.2}");
@@ -459,12 +459,24 @@ fn a_drain_that_loses_far_more_than_those_before_is_to_be_confirmed() {
     let mut flow = noisy();
     drained(&mut flow, 20.0, 80);
     flow.pass(0.03, Lesson::None);
-    assert!(flow.evidence.is_surprised());
+    assert!(flow.evidence.take_repeat());
     let misled = flow.evidence.baseline();
     // It was a burst.
     drained(&mut flow, 80.0, 20);
     flow.pass(0.03, Lesson::None);
-    assert!(!flow.evidence.is_surprised());
+    assert!(!flow.evidence.take_repeat());
     let baseline = flow.evidence.baseline();
     assert!(baseline < 0.8 * misled, "{baseline:.2} after {misled:.2}");
+}
+
+#[test]
+fn drains_that_show_nothing_are_not_repeated_for_ever() {
+    let mut flow = noisy();
+    drained(&mut flow, 20.0, 80);
+    flow.pass(0.03, Lesson::None);
+    let repeats = (0..20).filter(|_| {
+        flow.pass(0.03, Lesson::None);
+        flow.evidence.take_repeat()
+    });
+    assert_eq!(repeats.count(), 3);
 }
