@@ -29,7 +29,8 @@
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
 //!   them, from what start-up lost without a queue, if that is little. Until several have shown
-//!   enough packets, what is lost far below the largest delay of a longer queue counts as well;
+//!   enough packets, what is lost far below the largest delay of a longer queue counts as well.
+//!   Who competes and has never seen the path empty takes it for one without loss;
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
 //!   window becomes `delivered / (1 - p0) x floor` and the target (see `heed_ceiling`);

@@ -18,8 +18,8 @@ impl Capacity {
         self.tests = self.tests.saturating_add(1);
     }
 
-    /// Packets per second, no more than a few times the `peak` that the path has carried for us;
-    /// none without tests.
+    /// Packets per second, no more than a few times the `peak` that the path, or all of the
+    /// connection, has carried for us; none without tests.
     pub(super) fn get(&self, peak: f64) -> Option<f64> {
         let least = self.removed / (MOST_CAPACITY * peak);
         (self.removed > 0.0).then(|| self.removed / self.fell.max(least))
