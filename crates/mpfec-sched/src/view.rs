@@ -110,6 +110,8 @@ pub struct BlockView {
     pub sources_on: [u16; MAX_PATHS],
     /// Symbols declared lost so far.
     pub lost_once: u32,
+    /// Of these, repair symbols.
+    pub repairs_lost: u32,
     /// Of a block without repair code: source symbols that were lost on each path and not sent
     /// again yet, by slot. The symbol of a block that has only one is not counted.
     pub lost_on: [u16; MAX_PATHS],

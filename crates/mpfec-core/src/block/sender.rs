@@ -249,6 +249,7 @@ impl BlockSender {
         (view.source_symbols, view.unsent, view.held) = (0, 0, 0);
         (view.in_flight, view.lost_on) = Default::default();
         view.sources_on = Default::default();
+        view.repairs_lost = 0;
         self.grow(count as u32, view);
     }
 
@@ -325,6 +326,10 @@ impl BlockSender {
         };
         view.lost_once = view.lost_once.saturating_add(1);
         if esi >= view.source_symbols || self.is_repeated(view) {
+            // The first copy of a single symbol is no repair.
+            if esi >= view.source_symbols || view.lost_once > 1 {
+                view.repairs_lost = view.repairs_lost.saturating_add(1);
+            }
             leave(view, slot);
             return;
         }
@@ -397,3 +402,6 @@ fn leave(view: &mut BlockView, slot: usize) {
 const ESI_BITS: u32 = 24;
 /// Times that a block with symbols under way is cut anew at most; the peer counts as well.
 pub(super) const MAX_CUTS: u8 = 8;
+
+#[cfg(test)]
+mod tests;

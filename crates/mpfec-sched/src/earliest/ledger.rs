@@ -13,8 +13,41 @@ pub(super) struct Ledger {
     slots: [Slot; MAX_PATHS],
     /// Repairs ahead of loss per source symbol, lately.
     redundancy: f64,
-    /// What delay-sensitive blocks may spend beside bulk data: a share of all source symbols.
-    sensitive: f64,
+    /// What delay-sensitive blocks may cost bulk data.
+    sensitive: Allowance,
+    /// What blocks that lost repairs may cost the others.
+    again: Allowance,
+}
+
+/// Repairs ahead of loss in symbols that other data have to wait for: at most a share of all
+/// source symbols, and what was saved up.
+#[derive(Debug)]
+struct Allowance {
+    left: f64,
+    full: f64,
+    share: f64,
+}
+
+impl Allowance {
+    fn new(share: f64, full: f64) -> Self {
+        Self {
+            left: full,
+            full,
+            share,
+        }
+    }
+
+    fn on_source(&mut self, count: u32) {
+        self.left = (self.left + self.share * f64::from(count)).min(self.full);
+    }
+
+    fn spend(&mut self, count: u32) {
+        self.left -= f64::from(count);
+    }
+
+    fn is_left(&self) -> bool {
+        self.left >= 1.0
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +81,8 @@ impl Ledger {
             common: FULL,
             slots: [Slot::default(); MAX_PATHS],
             redundancy: 0.0,
-            sensitive: FULL,
+            sensitive: Allowance::new(SENSITIVE_SHARE, FULL),
+            again: Allowance::new(AGAIN_SHARE, AGAIN_FULL),
         }
     }
 
@@ -102,18 +136,30 @@ impl Ledger {
     pub(super) fn on_source(&mut self, count: u32) {
         // (1 - w)^n to first order, for batches far below 1 / w.
         self.redundancy *= 1.0 - (WEIGHT * f64::from(count)).min(0.5);
-        self.sensitive = (self.sensitive + SENSITIVE_SHARE * f64::from(count)).min(FULL);
+        self.sensitive.on_source(count);
+        self.again.on_source(count);
     }
 
     /// Whether a delay-sensitive block may be protected at the price of other data.
     pub(super) fn affords_sensitive(&self) -> bool {
-        self.sensitive >= 1.0
+        self.sensitive.is_left()
+    }
+
+    /// Whether a block that lost repairs may be protected at the price of other data.
+    pub(super) fn affords_again(&self) -> bool {
+        self.again.is_left()
     }
 
     /// Repairs of a delay-sensitive block ahead of loss that other data had to wait for.
     pub(super) fn on_sensitive(&mut self, count: u32) {
         self.redundancy += WEIGHT * f64::from(count);
-        self.sensitive = (self.sensitive - f64::from(count)).max(0.0);
+        self.sensitive.spend(count);
+    }
+
+    /// Repairs ahead of loss of a block that lost repairs.
+    pub(super) fn on_again(&mut self, count: u32) {
+        self.redundancy += WEIGHT * f64::from(count);
+        self.again.spend(count);
     }
 
     /// Repairs that nobody else's data had to wait for.
@@ -151,8 +197,15 @@ const FULL: f64 = 128.0;
 /// Symbols after which half and more of a path's own credit is forgotten.
 const FADE: f64 = 1024.0;
 
-/// What part of all source symbols delay-sensitive data may cost the others.
+/// The share of delay-sensitive data.
 const SENSITIVE_SHARE: f64 = 0.125;
+
+/// The share of blocks that lost repairs. Where 3 % are lost they need half of it; where 20 % are,
+/// all of them would take 5 % of the goodput.
+const AGAIN_SHARE: f64 = 1.0 / 512.0;
+
+/// As many symbols of it are saved up.
+const AGAIN_FULL: f64 = 16.0;
 
 /// Weight of one symbol in the running share of repairs.
 const WEIGHT: f64 = 0.01;
@@ -193,5 +246,19 @@ mod tests {
         ledger.on_busy(1, start + Duration::from_secs(1), 0.001, 1);
         assert_eq!(ledger.exponent(0), 0.0);
         assert!(ledger.exponent(1) > 0.9);
+    }
+
+    #[test]
+    fn blocks_that_lost_repairs_cost_one_symbol_in_512() {
+        let mut ledger = Ledger::new();
+        let mut spent = 0;
+        for _ in 0..8 * 512 {
+            ledger.on_source(1);
+            while ledger.affords_again() {
+                ledger.on_again(3);
+                spent += 3;
+            }
+        }
+        assert!((8..=8 + 16 + 2).contains(&spent), "{spent}");
     }
 }

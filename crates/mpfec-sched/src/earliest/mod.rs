@@ -9,6 +9,7 @@
 //! so in busy slots later. Messages and blocks that are due are protected in busy slots too, as
 //! long as they are a small part of all data.
 
+mod attempts;
 mod ledger;
 mod load;
 mod supply;
@@ -21,9 +22,10 @@ use crate::scheduler::{Assignment, Scheduler, SymbolKind};
 use crate::view::{BlockView, MAX_PATHS, View};
 use crate::worth::worth_having;
 
+use attempts::{Stuck, has_lost_repair, is_stuck, stops_reader};
 use ledger::{Idle, Ledger};
 use load::Load;
-use supply::{LOSS_DELAY, Outlook};
+use supply::Outlook;
 
 /// Symbols go where they arrive when they are needed.
 #[derive(Debug)]
@@ -36,9 +38,7 @@ pub struct EarliestArrival {
     seen: Seen,
     /// Slots whose paths a small window is better off without.
     left_out: [bool; MAX_PATHS],
-    /// The block that was last found to lack symbols when all that was sent for it had been
-    /// answered, by when its first symbol left, and how often.
-    stuck: Option<(Instant, u32)>,
+    stuck: Stuck,
     /// The answer that was given last, to know in `on_sent` what it was for.
     decision: Option<Decision>,
 }
@@ -53,8 +53,8 @@ struct Seen {
     unsent: u64,
     /// No block before this one needs a symbol on feedback alone.
     cursor: usize,
-    /// A block that holds back delivery misses repairs: it is protected whatever it takes.
-    has_lost_again: bool,
+    /// Blocks that lost what was sent for lost symbols, in order.
+    lost_again: Vec<usize>,
     /// Somebody may be waiting for one of the blocks.
     has_sensitive: bool,
 }
@@ -68,6 +68,8 @@ struct Decision {
     sensitive: bool,
     /// Symbols of the block that are missing unless they are sent.
     missing: u32,
+    /// It is protected for having lost repairs.
+    again: bool,
     /// When the block's first symbol left, if nothing of it is on its way and it lost repairs.
     stuck: Option<Instant>,
 }
@@ -92,7 +94,7 @@ impl EarliestArrival {
             load: Load::default(),
             seen: Seen::default(),
             left_out: [false; MAX_PATHS],
-            stuck: None,
+            stuck: Stuck::default(),
             decision: None,
         }
     }
@@ -111,14 +113,20 @@ impl EarliestArrival {
             return;
         }
         let expected = seen.unsent;
+        let mut lost_again = std::mem::take(&mut seen.lost_again);
+        lost_again.clear();
         *seen = Seen {
             version: Some(view.version),
             live,
+            lost_again,
             ..Seen::default()
         };
-        for block in view.blocks {
+        for (index, block) in view.blocks.iter().enumerate() {
             seen.unsent += u64::from(block.unsent);
-            seen.has_lost_again |= view.may_protect && block.head && lost_again(block, view);
+            let may_have_lost_again = view.may_protect && (block.head || block.repairs_lost > 0);
+            if may_have_lost_again && (has_lost_repair(block) || stops_reader(block, view)) {
+                seen.lost_again.push(index);
+            }
             seen.has_sensitive |= block.is_sensitive();
         }
         let written = seen.unsent.saturating_sub(expected);
@@ -168,24 +176,34 @@ impl EarliestArrival {
             && view.may_protect
             && view.has_repair
             && self.ledger.affords_sensitive();
-        let ahead = self.seen.has_lost_again
-            || hurries
-            || protection.iter().any(|&target| target > Target::FEEDBACK);
+        let ahead = hurries || protection.iter().any(|&target| target > Target::FEEDBACK);
         let start = if ahead { 0 } else { self.seen.cursor };
+        let lost_again = self.seen.lost_again.iter().copied();
         let mut left = outlook.supply;
+        // A repair had better not get lost itself. Paced data are short of time.
+        let mut left_for_repair = if bulk {
+            outlook.repair_supply
+        } else {
+            outlook.supply
+        };
         let mut first_need = None;
         let mut found = None;
-        for (index, block) in view.blocks.iter().enumerate().skip(start) {
+        for index in lost_again
+            .take_while(|&index| index < start)
+            .chain(start..view.blocks.len())
+        {
+            let block = &view.blocks[index];
             let flights = self.flights(block);
             let flying: u32 = flights.iter().map(|&n| u32::from(n)).sum();
             let lacking = block.source_symbols.saturating_sub(block.held);
             // Source symbols are always sent: they can be read before the block decodes.
             let missing = lacking.saturating_sub(flying).max(block.unsent);
             let complete = block.closed && block.unsent == 0 && view.has_repair;
-            if missing == 0 && !(complete && ahead) {
+            let lost_again = self.seen.lost_again.binary_search(&index).is_ok();
+            if missing == 0 && !(complete && (ahead || lost_again)) {
                 continue;
             }
-            if missing > 0 {
+            if missing > 0 && index >= start {
                 first_need.get_or_insert(index);
             }
             let Some(Offer { symbol, most }) = offer(block, view) else {
@@ -193,7 +211,10 @@ impl EarliestArrival {
             };
             let need = match mode {
                 _ if complete => {
-                    let mut target = self.target(&protection, &flights, block, view);
+                    let mut target = worst_of(&protection, &flights);
+                    if lost_again {
+                        target = target.max(self.protection_again(&flights, bulk, block, view));
+                    }
                     if hurries && outlook.is_repair_late(block, &flights, view) {
                         target = target.max(Target::SPARE);
                     }
@@ -206,15 +227,17 @@ impl EarliestArrival {
             if need == 0 {
                 continue;
             }
-            if f64::from(need) <= left || outlook.is_for_faster(block, view) {
+            let others = if complete { left_for_repair } else { left };
+            if f64::from(need) <= others || outlook.is_for_faster(block, view) {
                 left = (left - f64::from(need)).max(0.0);
+                left_for_repair = (left_for_repair - f64::from(need)).max(0.0);
                 continue;
             }
             let whole = bulk && symbol == SymbolKind::Source;
             let due = if whole {
                 most
             } else {
-                outlook.share(f64::from(need) - left)
+                outlook.share(f64::from(need) - others)
             };
             let assignment = Assignment {
                 block: index,
@@ -224,35 +247,33 @@ impl EarliestArrival {
             found = Some((assignment, missing));
             break;
         }
-        if !ahead {
+        if !ahead && (first_need.is_some() || found.is_none()) {
             self.seen.cursor = first_need.unwrap_or(view.blocks.len());
         }
         found
     }
 
-    /// How far a block whose source symbols were all sent is protected.
-    fn target(
+    /// How far a block is protected that lost symbols and what was sent for these.
+    fn protection_again(
         &self,
-        protection: &[Target; MAX_PATHS],
         flights: &[u16; MAX_PATHS],
+        bulk: bool,
         block: &BlockView,
         view: &View<'_>,
     ) -> Target {
-        let target = worst_of(protection, flights);
-        if self.seen.has_lost_again && block.head && lost_again(block, view) {
-            // What was protected and got lost all the same has stopped the reader for long.
-            let stuck = self.times_stuck(block) + u32::from(is_stuck(flights));
-            return target.max(Target::repeated(stuck.saturating_sub(1)));
+        let mut target = Target::FEEDBACK;
+        if self.affords_third_attempt(block, bulk) {
+            target = Target::repeated(1);
+        }
+        if stops_reader(block, view) {
+            target = target.max(self.stuck.target(block, flights));
         }
         target
     }
 
-    /// How often all that was sent for the block had been answered, and it lacked symbols.
-    fn times_stuck(&self, block: &BlockView) -> u32 {
-        let known = self
-            .stuck
-            .filter(|(first, _)| block.first_sent == Some(*first));
-        known.map_or(0, |(_, times)| times)
+    /// Whether a block is protected for having lost repairs; paced data are ahead of loss.
+    fn affords_third_attempt(&self, block: &BlockView, bulk: bool) -> bool {
+        bulk && has_lost_repair(block) && self.ledger.affords_again()
     }
 
     /// Fresh data from far enough ahead that it arrives when it is needed, or as far as there is.
@@ -325,13 +346,14 @@ impl Scheduler for EarliestArrival {
             self.ledger.note_spare(slot, idle);
         }
         let block = &view.blocks[assignment.block];
-        let stuck = is_stuck(&self.flights(block)) && block.head && lost_again(block, view);
+        let stuck = is_stuck(&self.flights(block)) && stops_reader(block, view);
         self.decision = Some(Decision {
             path,
             block: assignment.block,
             mode,
             sensitive: block.is_sensitive(),
             missing,
+            again: self.affords_third_attempt(block, bulk),
             stuck: block.first_sent.filter(|_| stuck),
         });
         Some(assignment)
@@ -358,13 +380,13 @@ impl Scheduler for EarliestArrival {
                     .filter(|d| d.path == path && d.block == assignment.block);
                 let Some(decision) = decision else { return };
                 if let Some(first) = decision.stuck {
-                    let known = self.stuck.filter(|(known, _)| *known == first);
-                    self.stuck = Some((first, known.map_or(1, |(_, times)| times + 1)));
+                    self.stuck.on_sent(first);
                 }
                 let ahead = assignment.count.saturating_sub(decision.missing);
                 match decision.mode {
                     Mode::Spare => self.ledger.on_spare(slot, assignment.count),
                     Mode::Busy if decision.sensitive => self.ledger.on_sensitive(ahead),
+                    Mode::Busy if decision.again => self.ledger.on_again(ahead),
                     Mode::Busy => self.ledger.on_ahead(slot, ahead),
                 }
             }
@@ -393,25 +415,11 @@ fn worst_of(protection: &[Target; MAX_PATHS], flights: &[u16; MAX_PATHS]) -> Tar
         .unwrap_or(Target::FEEDBACK)
 }
 
-/// Whether nothing of a block is on its way any more.
-fn is_stuck(flights: &[u16; MAX_PATHS]) -> bool {
-    flights.iter().all(|&count| count == 0)
-}
-
-/// Whether a block misses symbols after it was repaired already: once a loss and the fate of its
-/// repair are known, what is missing was lost again. Any sooner, bulk data over short paths would
-/// be protected while its first repairs are on their way, at twice the price of its losses.
-fn lost_again(block: &BlockView, view: &View<'_>) -> bool {
-    let Some(first_sent) = block.first_sent else {
-        return false;
-    };
-    let repaired = block.closed && block.unsent == 0 && block.repairs_sent() > 0;
-    let answered = view.slowest_rtt().mul_f64(2.0 * LOSS_DELAY);
-    repaired && view.now.saturating_duration_since(first_sent) > answered
-}
-
 /// Data for this long beyond the delay spread are bulk, in seconds.
 const BULK_TIME: f64 = 0.020;
 
 /// And so many symbols more.
 const BULK_SYMBOLS: f64 = 48.0;
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,9 @@ use crate::view::{BlockView, MAX_PATHS, PathView, View};
 pub(super) struct Outlook {
     /// Symbols that the other paths deliver before one sent here would arrive.
     pub(super) supply: f64,
+    /// Symbols that they deliver before it is there in the mean over those that get lost and have
+    /// to be repaired in their turn.
+    pub(super) repair_supply: f64,
     /// Symbols per second of all usable paths, losses taken off.
     pub(super) rate: f64,
     /// Between the shortest and the longest one-way delay, in seconds.
@@ -35,6 +38,7 @@ impl Outlook {
         let arrival = me.arrival();
         let mut outlook = Self {
             supply: 0.0,
+            repair_supply: 0.0,
             rate: 0.0,
             spread: 0.0,
             growth: 0.0,
@@ -59,6 +63,10 @@ impl Outlook {
             }
             // A strict order of the paths: the first of them finds that nobody else comes
             // first, so that never all paths wait for each other.
+            if j != asking && (other.expected(), j) < (me.expected(), asking) {
+                let before = ((me.expected() - other.expected()) / other.symbol + 1.0).floor();
+                outlook.repair_supply += before * other.arriving;
+            }
             if j != asking && (other.arrival(), j) < (arrival, asking) {
                 let before = ((arrival - other.wait - other.delay) / other.symbol)
                     .floor()
@@ -68,6 +76,7 @@ impl Outlook {
             }
         }
         outlook.supply /= 1.0 + redundancy;
+        outlook.repair_supply /= 1.0 + redundancy;
         outlook.spread = longest - shortest;
         outlook
     }
@@ -140,6 +149,8 @@ struct Estimate {
     wait: f64,
     symbol: f64,
     delay: f64,
+    /// By how much later a symbol is there on average for being lost.
+    repair: f64,
     /// Share of symbols that arrive.
     arriving: f64,
 }
@@ -159,12 +170,18 @@ impl Estimate {
             wait,
             symbol: path.symbol_seconds(),
             delay: path.one_way.as_secs_f64(),
+            repair: path.loss_bounded() * LOSS_DELAY * path.srtt.as_secs_f64(),
             arriving: 1.0 - path.loss_bounded(),
         }
     }
 
     fn arrival(&self) -> f64 {
         self.wait + self.symbol + self.delay
+    }
+
+    /// When its next symbol is there in the mean, the repair of lost ones included.
+    fn expected(&self) -> f64 {
+        self.arrival() + self.repair
     }
 }
 

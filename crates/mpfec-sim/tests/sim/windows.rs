@@ -29,21 +29,32 @@ fn windows(net: &Simulation) -> (u64, u64) {
 fn long_and_fast_paths_are_filled_without_being_told_of() {
     let setup = long_paths(100);
     let limit = setup.limit_mbps().expect("every path has a rate");
-    // What waits for a repair at the end of the five seconds counts for 4 % of them.
-    let mut sum = 0.0;
-    for seed in 1..=5 {
-        let mut net = scene().setup(setup.clone()).seed(seed).connect();
-        net.send(1 << 40);
-        net.run_for(secs(5));
-        sum += net.bytes_read_in(secs(5)) as f64 * 8e-6 / 5.0;
-        let (window, _) = windows(&net);
-        assert!(
-            (mib(16)..=mib(64)).contains(&window),
-            "{window}, seed {seed}"
-        );
-    }
-    let mbps = sum / 5.0;
+    let mut net = scene().setup(setup).connect();
+    net.send(1 << 40);
+    net.run_for(secs(5));
+    let mbps = net.bytes_read_in(secs(5)) as f64 * 8e-6 / 5.0;
     assert!(mbps >= 0.95 * limit, "{mbps:.0} of {limit:.0} Mbit/s");
+    let (window, _) = windows(&net);
+    assert!((mib(16)..=mib(64)).contains(&window), "{window}");
+}
+
+/// Of some 90 blocks a round trip one loses a repair now and then. A third attempt that got lost
+/// as well would hold back 16 MB.
+#[test]
+fn what_waits_behind_a_lost_repair_is_what_two_more_round_trips_carry() {
+    let setup = long_paths(100);
+    let limit = setup.limit_mbps().expect("every path has a rate");
+    let mut net = scene().setup(setup).connect();
+    net.send(1 << 40);
+    net.run_for(secs(10));
+    let mut most = 0;
+    for _ in 0..500 {
+        net.run_for(ms(20));
+        let streams = net.server_connection().expect("open").stats().streams;
+        most = most.max(streams.received_bytes - streams.delivered_bytes);
+    }
+    let carried = |round_trips: f64| limit / 8.0 * 1e6 * 0.2 * round_trips;
+    assert!((most as f64) < carried(2.75), "{most}");
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! Which repairs are protected, and which path they take, while bulk data fill every slot.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::redundancy::LossEstimate;
+use crate::view::{PathId, PathView};
+
+const RTT: Duration = Duration::from_millis(200);
+
+fn epoch() -> Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    *EPOCH.get_or_init(Instant::now)
+}
+
+/// A path of 1000 symbols a second with room in its window.
+fn path(slot: usize, loss: f64) -> PathView {
+    PathView {
+        id: PathId(slot as u32),
+        slot,
+        srtt: RTT,
+        min_rtt: RTT,
+        rttvar: RTT / 8,
+        rto: 2 * RTT,
+        one_way: RTT / 2,
+        loss,
+        cwnd: 300_000,
+        in_flight: 0,
+        symbol_bytes: 1000,
+        pacing_rate: 1_000_000,
+        next_send: epoch(),
+        since_oldest: Duration::ZERO,
+        suspected: false,
+        backup: false,
+        bandwidth: 1_000_000,
+        loss_estimate: LossEstimate {
+            rate: loss,
+            deviation: 0.0,
+        },
+    }
+}
+
+/// A block of ten symbols that all left, of which the peer `lacks` some and some fly on path 0.
+fn sent(lacks: u32, flying: u16, repairs_lost: u32) -> BlockView {
+    let mut block = BlockView {
+        source_symbols: 10,
+        closed: true,
+        held: 10 - lacks,
+        lost_once: lacks + repairs_lost,
+        repairs_lost,
+        first_sent: Some(epoch()),
+        ..BlockView::default()
+    };
+    block.in_flight[0] = flying;
+    block
+}
+
+fn unsent() -> BlockView {
+    BlockView {
+        source_symbols: 10,
+        closed: true,
+        unsent: 10,
+        ..BlockView::default()
+    }
+}
+
+fn view<'a>(paths: &'a [PathView], blocks: &'a [BlockView]) -> View<'a> {
+    View {
+        now: epoch() + RTT,
+        paths,
+        blocks,
+        has_repair: true,
+        may_protect: true,
+        version: 1,
+        writer_blocked: true,
+        window_closed: false,
+        window: 1000,
+    }
+}
+
+/// One that has no idle slots left to protect with.
+fn busy() -> EarliestArrival {
+    let mut scheduler = EarliestArrival::new();
+    scheduler.ledger.on_ahead(0, 1000);
+    for _ in 0..1000 {
+        scheduler.ledger.on_source(1);
+    }
+    scheduler
+}
+
+fn chosen(scheduler: &mut EarliestArrival, path: usize, view: &View<'_>) -> (usize, SymbolKind) {
+    let assignment = scheduler.select(path, 1, view).expect("there is bulk data");
+    scheduler.on_sent(path, &assignment, view);
+    (assignment.block, assignment.symbol)
+}
+
+#[test]
+fn a_second_repair_goes_with_the_one_that_replaces_a_lost_repair() {
+    let paths = [path(0, 0.03)];
+    let after = |repairs_lost| {
+        let blocks = [sent(1, 1, 0), sent(1, 1, repairs_lost), unsent()];
+        chosen(&mut busy(), 0, &view(&paths, &blocks))
+    };
+    assert_eq!(after(0), (2, SymbolKind::Source), "its first repair flies");
+    assert_eq!(after(1), (1, SymbolKind::Repair));
+    let blocks = [sent(1, 1, 0), sent(1, 2, 1), unsent()];
+    let enough = chosen(&mut busy(), 0, &view(&paths, &blocks));
+    assert_eq!(
+        enough,
+        (2, SymbolKind::Source),
+        "two suffice where 3 % are lost"
+    );
+}
+
+#[test]
+fn what_is_protected_after_a_lost_repair_does_not_hide_what_others_lack() {
+    let paths = [path(0, 0.03)];
+    let mut scheduler = busy();
+    let blocks = [sent(1, 1, 1), sent(1, 0, 0), unsent()];
+    let first = chosen(&mut scheduler, 0, &view(&paths, &blocks));
+    assert_eq!(first, (0, SymbolKind::Repair));
+    let blocks = [sent(1, 2, 1), sent(1, 0, 0), unsent()];
+    let second = chosen(&mut scheduler, 0, &view(&paths, &blocks));
+    assert_eq!(second, (1, SymbolKind::Repair));
+}
+
+#[test]
+fn a_repair_is_left_to_the_path_that_is_less_likely_to_lose_it() {
+    let paths = [path(0, 0.1), path(1, 0.001)];
+    let blocks = [sent(1, 0, 0), unsent()];
+    let view = view(&paths, &blocks);
+    assert_eq!(chosen(&mut busy(), 0, &view), (1, SymbolKind::Source));
+    assert_eq!(chosen(&mut busy(), 1, &view), (0, SymbolKind::Repair));
+}
+
+#[test]
+fn a_repair_takes_the_lossy_path_if_the_other_is_not_free_for_long() {
+    let mut paths = [path(0, 0.1), path(1, 0.001)];
+    paths[1].next_send = epoch() + 2 * RTT;
+    let blocks = [sent(1, 0, 0), unsent()];
+    let choice = chosen(&mut busy(), 0, &view(&paths, &blocks));
+    assert_eq!(choice, (0, SymbolKind::Repair));
+}
+
+#[test]
+fn what_the_clean_path_cannot_repair_in_time_takes_the_lossy_one() {
+    let paths = [path(0, 0.1), path(1, 0.001)];
+    let mut blocks = vec![sent(10, 0, 0); 5];
+    blocks.push(unsent());
+    // The clean path delivers 23 in the mean wait for a repair of a repair.
+    let choice = chosen(&mut busy(), 0, &view(&paths, &blocks));
+    assert_eq!(choice, (2, SymbolKind::Repair));
+}
