@@ -16,7 +16,8 @@ pub(super) struct Others {
     /// Least and most delay of the queue in these rounds, seconds.
     least: f64,
     most: f64,
-    /// Part of the rounds in which a queue stood although our window does not fill the path, 0..1.
+    /// Part of the rounds in which a queue stood although what we had in flight does not fill the
+    /// path, 0..1.
     presence: f64,
     /// Part of what the path carried at best that others have, a mean, 0..1.
     theirs: f64,
@@ -39,7 +40,7 @@ impl Delay {
         self.window.max(self.equal_share() * self.srtt)
     }
 
-    /// What a round shows of others: a window that does not fill the path makes no queue.
+    /// What a round shows of others: less in flight than fills the path makes no queue.
     pub(super) fn watch_others(&mut self, round: &Round, limited: bool) {
         let floor = self.floor_seconds();
         let carried = self.carried.part(self.part).max(1.0);
@@ -47,7 +48,7 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
-        let is_unfilled = window < UNFILLED * carried * floor;
+        let is_unfilled = window.max(round.in_flight_max) < UNFILLED * carried * floor;
         let others = &mut steady.others;
         if limited && is_unfilled && steady.drain == Drain::No {
             let noise = (ONE_PACKET / carried).max(NOISE * floor);

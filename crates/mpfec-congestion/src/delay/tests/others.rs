@@ -162,13 +162,18 @@ fn loses(control: &mut Delay, lost: u32) {
 /// A path whose queue is short, after `rounds` in which so many packets per second were delivered
 /// and the queue delayed by `delay`, with a loss answered shortly before.
 fn watched(delivered: f64, delay: f64, rounds: u32) -> Delay {
+    watched_with(0.0, delivered, delay, rounds)
+}
+
+/// The same with more in flight, at times, than the window that has so much delivered.
+fn watched_with(in_flight: f64, delivered: f64, delay: f64, rounds: u32) -> Delay {
     let mut control = known();
     control.evidence.forget_start(false);
     control.target_cap = 2.0;
     control.window = 0.1 * delivered;
     (control.delivered_mean, control.delivered_max) = (delivered, delivered);
     let mut seen = Round::new();
-    (seen.acked, seen.delay_sum) = (1.0, delay);
+    (seen.acked, seen.delay_sum, seen.in_flight_max) = (1.0, delay, in_flight);
     for _ in 0..rounds {
         control.watch_others(&seen, true);
     }
@@ -194,6 +199,11 @@ fn who_has_more_than_an_equal_share_beside_others_sees_it() {
         let share = watched(delivered, delay, rounds).excessive_share();
         assert_eq!(share, None, "{why}");
     }
+    let ours = watched_with(95.0, 700.0, 0.01, 300).excessive_share();
+    assert_eq!(
+        ours, None,
+        "what is in flight fills the path, though the window would not"
+    );
     let mut noisy = watched(700.0, 0.01, 300);
     loses(&mut noisy, 9);
     assert_eq!(noisy.excessive_share(), None, "no TCP flow is left");
