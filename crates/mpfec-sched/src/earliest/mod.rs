@@ -189,7 +189,7 @@ impl EarliestArrival {
         let mut first_need = None;
         let mut found = None;
         for index in lost_again
-            .take_while(|&index| index < start)
+            .take_while(|&index| index < start.min(view.blocks.len()))
             .chain(start..view.blocks.len())
         {
             let block = &view.blocks[index];

@@ -153,3 +153,16 @@ fn what_the_clean_path_cannot_repair_in_time_takes_the_lossy_one() {
     let choice = chosen(&mut busy(), 0, &view(&paths, &blocks));
     assert_eq!(choice, (2, SymbolKind::Repair));
 }
+
+#[test]
+fn blocks_that_are_gone_although_the_version_is_the_same_do_no_harm() {
+    let paths = [path(0, 0.03)];
+    let mut scheduler = busy();
+    let blocks = [sent(1, 2, 0), sent(1, 2, 0), sent(1, 3, 1), unsent()];
+    for _ in 0..2 {
+        let choice = chosen(&mut scheduler, 0, &view(&paths, &blocks));
+        assert_eq!(choice, (3, SymbolKind::Source));
+    }
+    let left = view(&paths, &blocks[..2]);
+    assert_eq!(scheduler.select(0, 1, &left), None);
+}
