@@ -48,7 +48,14 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
-        let is_unfilled = window.max(round.in_flight_max) < UNFILLED * carried * floor;
+        let held = carried * floor;
+        // Of the few packets of a small path, too many wait at the receiver to tell.
+        let ours = if held < FEW {
+            window
+        } else {
+            window.max(round.in_flight_max)
+        };
+        let is_unfilled = ours < UNFILLED * held;
         let others = &mut steady.others;
         if limited && is_unfilled && steady.drain == Drain::No {
             let noise = (ONE_PACKET / carried).max(NOISE * floor);
@@ -151,6 +158,8 @@ const GROWN: f64 = 1.2;
 const WATCHED: f64 = 100.0;
 /// Part of what a path held at best that no queue of ours stands with.
 const UNFILLED: f64 = 0.85;
+/// Packets of a path that holds so few that what waits for its acknowledgement is a large part.
+const FEW: f64 = 32.0;
 /// Part of the empty path's round trip that is no queue.
 const NOISE: f64 = 0.03;
 /// Part of the rounds in which a queue that is not ours shows others.

@@ -216,6 +216,18 @@ fn who_has_more_than_an_equal_share_beside_others_sees_it() {
 }
 
 #[test]
+fn on_a_path_of_few_packets_what_waits_for_its_acknowledgement_hides_nobody() {
+    let mut control = watched(140.0, 0.01, 0);
+    control.carried.resize(0.2);
+    let mut seen = Round::new();
+    (seen.acked, seen.delay_sum, seen.in_flight_max) = (1.0, 0.01, 19.0);
+    for _ in 0..300 {
+        control.watch_others(&seen, true);
+    }
+    assert!(control.excessive_share().is_some(), "{control:?}");
+}
+
+#[test]
 fn who_has_more_than_an_equal_share_beside_others_answers_every_loss_in_the_queue() {
     for (delivered, keeps) in [(700.0, 0.7..0.701), (450.0, 0.85..1.1)] {
         let mut control = watched(delivered, 0.01, 301);
