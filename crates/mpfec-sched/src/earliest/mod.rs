@@ -199,8 +199,8 @@ impl EarliestArrival {
             // Source symbols are always sent: they can be read before the block decodes.
             let missing = lacking.saturating_sub(flying).max(block.unsent);
             let complete = block.closed && block.unsent == 0 && view.has_repair;
-            let lost_again = self.seen.lost_again.binary_search(&index).is_ok();
-            if missing == 0 && !(complete && (ahead || lost_again)) {
+            let lost_again = complete && self.seen.lost_again.binary_search(&index).is_ok();
+            if missing == 0 && !lost_again && !(complete && ahead) {
                 continue;
             }
             if missing > 0 && index >= start {
