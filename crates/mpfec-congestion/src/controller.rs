@@ -24,6 +24,13 @@ pub trait CongestionController: fmt::Debug + Send {
     /// RFC 9002 §7.5: this alone says nothing about the window.
     fn on_timeout(&mut self, _now: Instant, _count: u32) {}
 
+    /// Whether a silence is most likely a burst of losses that takes more than the window, where
+    /// losses are mostly the link's own: then what was in flight is declared lost with each
+    /// timeout, so that more leaves, as far as the pacing rate goes.
+    fn sends_through_silence(&self) -> bool {
+        false
+    }
+
     /// A suspected path answers again.
     fn on_return(&mut self, _now: Instant) {}
 

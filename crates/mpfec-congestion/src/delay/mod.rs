@@ -47,18 +47,20 @@ mod floor;
 mod others;
 mod pace;
 mod round;
+mod silence;
 mod startup;
 mod steady;
 #[cfg(test)]
 mod tests;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use self::carried::Carried;
-use self::compete::{Compete, Test};
+use self::compete::Compete;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::round::Round;
+use self::silence::Silence;
 use self::startup::Startup;
 use self::steady::{Drain, MIN_TARGET, Steady};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
@@ -103,8 +105,8 @@ pub(crate) struct Delay {
     target_cap: f64,
     /// This path's part of the connection's rate, 0.1..1.
     part: f64,
-    /// Since when probes have been unanswered.
-    silent_since: Option<Instant>,
+    /// Probes have been unanswered.
+    silence: Option<Silence>,
     /// Losses of packets sent before this belong to a silence and say nothing.
     answered_at: Option<Instant>,
     /// Most packets that one acknowledgement of the last round was for.
@@ -164,7 +166,7 @@ impl Delay {
             carried: Carried::default(),
             target_cap: f64::INFINITY,
             part: 1.0,
-            silent_since: None,
+            silence: None,
             answered_at: None,
             batch: 0.0,
         }
@@ -247,29 +249,6 @@ impl Delay {
         }
         self.evidence.on_round(1.0 / self.rate.max(1.0));
         self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
-    }
-
-    /// The first answer after a silence: goes on as before it.
-    fn on_answer(&mut self, now: Instant) {
-        let Some(since) = self.silent_since.take() else {
-            return;
-        };
-        self.answered_at = Some(now);
-        self.round = Round::new();
-        let losses = std::mem::take(&mut self.losses);
-        self.evidence.on_unexplained(losses.lost);
-        if now.saturating_duration_since(since) > FORGETS {
-            self.window = self.window.min(self.initial_window);
-            self.floor = Floors::default();
-            self.carried = Carried::default();
-            self.mode = Mode::Startup(Startup::new(self.window));
-        } else {
-            match &mut self.mode {
-                Mode::Startup(_) => {}
-                Mode::Steady(steady) => steady.drain = Drain::No,
-                Mode::Compete(compete) => compete.test = Test::No,
-            }
-        }
     }
 
     fn set_part(&mut self, group: &Group<'_>) {
@@ -390,9 +369,12 @@ impl CongestionController for Delay {
         }
     }
 
-    fn on_timeout(&mut self, now: Instant, _count: u32) {
-        // Probe timers back off by themselves; the window is kept for the path's return.
-        self.silent_since.get_or_insert(now);
+    fn on_timeout(&mut self, now: Instant, count: u32) {
+        self.on_silence(now, count);
+    }
+
+    fn sends_through_silence(&self) -> bool {
+        !matches!(self.mode, Mode::Startup(_))
     }
 
     fn on_return(&mut self, now: Instant) {
@@ -489,5 +471,3 @@ const MAX_WINDOW: f64 = 4e5;
 const HOST_NOISE: f64 = 0.001;
 /// A queue shorter than this many seconds drowns in that noise and runs empty.
 const QUEUE_NOISE: f64 = 0.002;
-/// After a silence this long, what was known of the path is worth nothing.
-const FORGETS: Duration = Duration::from_secs(60);

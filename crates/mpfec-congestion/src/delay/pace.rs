@@ -91,7 +91,7 @@ impl Delay {
     pub(super) fn pace(&self) -> Option<f64> {
         let rtt = self.pacing_rtt()?;
         let window = self.effective_window();
-        Some(match &self.mode {
+        let full = match &self.mode {
             Mode::Startup(startup) => startup.pace() * window / rtt,
             Mode::Compete(_) => 1.2 * window / rtt,
             // Timers are no finer than such a round trip: the window alone does better.
@@ -111,7 +111,8 @@ impl Delay {
                 };
                 (paced / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
             }
-        })
+        };
+        Some(self.kept_in_silence() * full)
     }
 }
 

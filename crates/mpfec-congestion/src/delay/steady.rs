@@ -33,6 +33,8 @@ pub(super) struct Steady {
     fall: Option<Fall>,
     /// Rounds in a row with the largest delay there is.
     full_rounds: u32,
+    /// A short queue that a drain has emptied fills again: its delay does not answer the window.
+    refills: bool,
 }
 
 /// A window that falls because of the queue; its start counts as 0 once the delay has varied.
@@ -91,6 +93,7 @@ impl Steady {
             acceleration: 1.0,
             fall: None,
             full_rounds: 0,
+            refills: false,
         }
     }
 }
@@ -152,7 +155,10 @@ impl Delay {
         let drained = DEEP * self.delivered_mean * floor;
         let loss_delay = self.evidence.loss_delay();
         let p0 = self.evidence.baseline();
+        // A path that has just become slower overflows by itself what it then holds.
+        let is_slower = self.delivered_now < SLOWER * self.delivered_mean;
         let is_deep = floor >= QUEUE_NOISE
+            && !is_slower
             && loss_delay >= (0.1 * floor).max(QUEUE_NOISE)
             && loss_delay * self.rate_max >= SHORT_QUEUE
             && (loss_delay * self.rate >= 2.0 * target || self.target_cap <= 4.0)
@@ -236,10 +242,12 @@ impl Delay {
         if steady.drain == Drain::No {
             self.heed_ceiling(round, limited);
         }
+        let is_short = self.has_short_queue() && self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
         match steady.drain {
+            Drain::No if std::mem::take(&mut steady.refills) => steady.cycle += 1,
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
             Drain::First {
@@ -251,6 +259,7 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
+                steady.refills = is_short;
                 if self.is_contended() {
                     return self.compete(self.share_of_peak());
                 }
@@ -507,6 +516,8 @@ const SETTLED: u32 = 3;
 const RECENT: u32 = 60;
 /// With more random loss than this no TCP flow fills a queue.
 pub(super) const TCP_SURVIVES: f64 = 0.02;
+/// Part of what was delivered on average that tells a path which has become slower from chance.
+const SLOWER: f64 = 0.7;
 /// A baseline that is no more than what is left of a mistake.
 const LOSS_FREE: f64 = 0.005;
 /// What remains of the window after a loss, and the packets it grows by in a round trip, of a

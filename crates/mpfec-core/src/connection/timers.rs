@@ -155,8 +155,6 @@ impl Connection {
             return None;
         }
         let base = path.pto_base();
-        // A burst is waited out for the sake of data, not of a keep-alive.
-        let is_burst = path.is_noisy() && self.streams.has_undelivered();
         let longest = match path.rtt.has_sample() {
             true => MAX_PTO,
             false => MAX_PTO_UNMEASURED,
@@ -164,14 +162,36 @@ impl Connection {
         if self.has_other_usable(path.id) {
             path.silent_at()
         } else {
-            let round_trip = path.srtt().max(MIN_PROBE_INTERVAL);
-            let wait = match is_burst {
+            let goes_on = self.sends_through_silence(path);
+            let round_trip = match goes_on {
+                true => base,
+                false => path.srtt().max(MIN_PROBE_INTERVAL),
+            };
+            let wait = match self.bears_bursts(path) {
                 true => path.pto.wait_through_bursts(base, round_trip, longest),
                 false => path.pto.wait(base, longest),
             };
-            path.space.last_ack_eliciting_sent().map(|sent| sent + wait)
+            // What goes on leaves all the time.
+            let sent = match goes_on && path.pto.count() > 0 {
+                true => path.space.oldest_unacked(),
+                false => path.space.last_ack_eliciting_sent(),
+            };
+            sent.map(|sent| sent + wait)
         }
         .filter(|_| path.space.ack_eliciting_in_flight())
+    }
+
+    /// Whether a silence of the path is most likely a burst of losses of its own, which ends the
+    /// sooner the more is sent into it. That is done for the sake of data, not of a keep-alive.
+    pub(super) fn bears_bursts(&self, path: &Path) -> bool {
+        path.is_noisy() && self.streams.has_undelivered()
+    }
+
+    /// Whether data go on into it, as far as the controller lets them.
+    fn sends_through_silence(&self, path: &Path) -> bool {
+        self.bears_bursts(path)
+            && path.loss.get() > LOSSY
+            && path.controller.sends_through_silence()
     }
 
     pub(super) fn has_other_usable(&self, id: u32) -> bool {
@@ -201,12 +221,33 @@ impl Connection {
             }
             return;
         }
+        let goes_on = self.sends_through_silence(path);
         let Some(path) = self.paths.at_mut(index) else {
             return;
         };
         path.pto.on_timeout();
         path.probes = path.probes_at_once();
         path.controller.on_timeout(now, path.pto.count());
+        if goes_on {
+            self.give_up_in_flight(now, index);
+        }
+    }
+
+    pub(super) fn on_probe_sent(&mut self, now: Instant, index: usize) {
+        let Some(path) = self.paths.at(index) else {
+            return;
+        };
+        let burst = self.bears_bursts(path).then(|| path.window_packets());
+        let Some(path) = self.paths.at_mut(index) else {
+            return;
+        };
+        path.probes = path.probes.saturating_sub(1);
+        let srtt = path.srtt();
+        path.liveness.on_probe(now, srtt, burst);
+        if path.liveness.is_suspected() {
+            // Nobody may wait for what it carries: the others replace it at once.
+            self.give_up_in_flight(now, index);
+        }
     }
 
     /// A path went silent: what it carried counts as lost, and it is probed.
@@ -262,6 +303,8 @@ impl Earliest {
     }
 }
 
+/// Share of loss above which a burst may well take a whole window.
+const LOSSY: f64 = 0.02;
 /// Back-off of probes stops here: a path that returns must be noticed soon.
 const MAX_PTO: Duration = Duration::from_millis(400);
 /// Where it is not known how long a round trip takes.

@@ -334,16 +334,7 @@ impl Connection {
         }
         match purpose {
             Purpose::Mtu(size) => path.mtu.on_probe_sent(size),
-            Purpose::Probe => {
-                path.probes = path.probes.saturating_sub(1);
-                let is_burst = path.is_noisy() && self.streams.has_undelivered();
-                let srtt = path.srtt();
-                path.liveness.on_probe(now, srtt, is_burst);
-                if path.liveness.is_suspected() {
-                    // Nobody may wait for what it carries: the others replace it at once.
-                    self.give_up_in_flight(now, index);
-                }
-            }
+            Purpose::Probe => self.on_probe_sent(now, index),
             Purpose::Ask => path.is_to_be_asked = false,
             Purpose::Parity => path.on_parity_sent(size),
             Purpose::Due => {}

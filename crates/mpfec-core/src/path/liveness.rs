@@ -51,18 +51,25 @@ impl Liveness {
         }
     }
 
-    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms; where it most
-    /// likely is but a burst of losses, not in the first four RTTs.
-    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration, is_burst: bool) {
+    /// A probe left: the next one waits half as long again, up to an RTT or 200 ms. Where it most
+    /// likely is but a burst of losses, which ends the sooner the more is sent into it, as many
+    /// leave in each of the first four RTTs as the window has packets, which is `burst`: they are
+    /// small ones.
+    pub(crate) fn on_probe(&mut self, now: Instant, srtt: Duration, burst: Option<u32>) {
         if let Self::Suspected {
             since,
             next_probe,
             interval,
         } = self
         {
-            *next_probe = now + *interval;
-            let burst = BURST * srtt.max(4 * MIN_PROBE_INTERVAL);
-            if !is_burst || now.saturating_duration_since(*since) >= burst {
+            let lasts = BURST * srtt.max(4 * MIN_PROBE_INTERVAL);
+            let burst = burst.filter(|_| now.saturating_duration_since(*since) < lasts);
+            *next_probe = now
+                + match burst {
+                    Some(packets) => (srtt / packets.clamp(4, MOST_PROBES)).max(LEAST_INTERVAL),
+                    None => *interval,
+                };
+            if burst.is_none() {
                 *interval = (*interval * 3 / 2).min(srtt.max(MAX_INTERVAL));
             }
         }
@@ -71,6 +78,10 @@ impl Liveness {
 
 /// However short the path is, it is not probed more often.
 pub(crate) const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(10);
+/// The same in a burst of losses.
+const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+/// Probes in a round trip of a burst.
+const MOST_PROBES: u32 = 32;
 const MAX_INTERVAL: Duration = Duration::from_millis(200);
 /// Round trips that a burst of losses may last.
 const BURST: u32 = 4;
@@ -82,7 +93,7 @@ mod tests {
     const SRTT: Duration = Duration::from_millis(60);
 
     /// Milliseconds between the first probes of a path that was suspected.
-    fn waits(probes: usize, is_burst: bool) -> Vec<u128> {
+    fn waits(probes: usize, burst: Option<u32>) -> Vec<u128> {
         #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
         let epoch = Instant::now();
         let mut liveness = Liveness::default();
@@ -91,7 +102,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..probes {
             let at = liveness.next_probe().expect("a probe is due");
-            liveness.on_probe(at, SRTT, is_burst);
+            liveness.on_probe(at, SRTT, burst);
             let next = liveness.next_probe().expect("a probe is due");
             waits.push((next - at).as_millis());
         }
@@ -101,21 +112,30 @@ mod tests {
     #[test]
     fn a_suspected_path_is_probed_every_quarter_rtt_and_ever_less_often() {
         let expected = [15, 22, 33, 50, 75, 113, 170, 200, 200];
-        let waits = waits(9, false);
+        let waits = waits(9, None);
         for (wait, expected) in waits.iter().zip(expected) {
             assert!(wait.abs_diff(expected) <= 1, "{waits:?}");
         }
     }
 
     #[test]
-    fn a_burst_of_losses_on_a_noisy_path_is_probed_for_four_rtts_without_backing_off() {
-        let waits = waits(24, true);
-        assert_eq!(waits[..17], [15; 17]);
+    fn a_burst_of_losses_is_probed_with_a_window_of_packets_in_each_of_four_rtts() {
+        let waits = waits(60, Some(12));
+        assert_eq!(waits[..48], [5; 48]);
         assert!(
-            waits[17..]
+            waits[49..]
                 .windows(2)
-                .all(|pair| pair[1] > pair[0] || pair[1] == 200)
+                .all(|pair| pair[1] > pair[0] || pair[1] == 200),
+            "{waits:?}"
         );
-        assert!(waits[23] > 150, "{waits:?}");
+        assert!(waits[56] > 150, "{waits:?}");
+    }
+
+    #[test]
+    fn however_large_the_window_a_burst_is_probed_every_millisecond_at_most() {
+        let large = waits(10, Some(u32::MAX));
+        assert!(large.iter().all(|&wait| wait == 1), "{large:?}");
+        let small = waits(10, Some(0));
+        assert!(small.iter().all(|&wait| wait == 15), "{small:?}");
     }
 }

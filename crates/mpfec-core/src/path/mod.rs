@@ -418,6 +418,12 @@ impl Path {
         }
     }
 
+    /// Packets that the congestion window is for.
+    pub(crate) fn window_packets(&self) -> u32 {
+        let packets = self.controller.cwnd() / u64::from(self.mtu.current()).max(1);
+        u32::try_from(packets).unwrap_or(u32::MAX)
+    }
+
     /// Bytes that the congestion window has room for.
     pub(crate) fn window_room(&self) -> u64 {
         self.controller

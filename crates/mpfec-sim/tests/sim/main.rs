@@ -2,6 +2,7 @@
 
 mod absurd;
 mod bottleneck;
+mod bursts;
 mod close;
 mod coop;
 mod couple_plus;

@@ -260,7 +260,13 @@ fn who_has_more_than_an_equal_share_beside_others_grows_slower_than_they_do() {
 
 #[test]
 fn a_loss_while_a_long_queue_stands_is_somebodys_if_it_is_not_the_first_nor_start_ups() {
-    for (quiet, drains, state) in [(60, 3, "drain"), (59, 3, "compete"), (59, 2, "drain")] {
+    for (quiet, drains, delivered, state) in [
+        (60, 3, 1000.0, "drain"),
+        (59, 3, 1000.0, "compete"),
+        (59, 2, 1000.0, "drain"),
+        // The path has just become slower.
+        (59, 3, 600.0, "drain"),
+    ] {
         let mut control = known();
         control.evidence.forget_start(false);
         for _ in 0..12 {
@@ -271,9 +277,14 @@ fn a_loss_while_a_long_queue_stands_is_somebodys_if_it_is_not_the_first_nor_star
         };
         steady.drain = Drain::No;
         (steady.quiet_rounds, steady.drains) = (quiet, drains);
+        control.delivered_now = delivered;
         see(&mut control, 0.05, (1.0, 0), Lesson::None);
         see(&mut control, 0.05, (99.0, 1), Lesson::None);
         round(&mut control, 1000.0, 0.05, 1);
-        assert_eq!(control.state(), state, "{quiet} rounds, {drains} drains");
+        assert_eq!(
+            control.state(),
+            state,
+            "{quiet} rounds, {drains} drains, {delivered}"
+        );
     }
 }

@@ -107,3 +107,28 @@ fn a_drain_of_a_path_too_short_for_timers_is_paced_with_its_queue() {
     let (pace, most) = (link.pace(), STEADY_PACE * 20.0 / 0.004);
     assert!(pace <= most + 1.0, "{pace:.0}, not {most:.0} packets/s");
 }
+
+#[test]
+fn a_burst_of_losses_is_sent_into_at_full_pace_for_three_timeouts_and_ever_slower_then() {
+    let mut link = planted(true);
+    let full = link.pace();
+    let mut left = Vec::new();
+    for timeouts in 1..=11 {
+        link.control.on_timeout(link.now, timeouts);
+        left.push((1000.0 * link.pace() / full).round());
+    }
+    let expected = [
+        1000.0, 1000.0, 1000.0, 500.0, 500.0, 500.0, 500.0, 500.0, 250.0, 125.0, 63.0,
+    ];
+    assert_eq!(left, expected);
+    assert!(link.control.sends_through_silence());
+    link.rounds(1, f64::INFINITY);
+    assert!(link.pace() > 0.7 * full, "{} packets/s", link.pace());
+}
+
+#[test]
+fn a_path_of_which_nothing_is_known_does_not_send_into_silence() {
+    let link = Link::new(1000.0, 0.05, 50.0);
+    assert_eq!(link.control.state(), "startup");
+    assert!(!link.control.sends_through_silence());
+}

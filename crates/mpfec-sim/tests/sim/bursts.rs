@@ -1,0 +1,76 @@
+//! Bursts of losses that take more packets than a path holds.
+
+use mpfec_sim::scenario::Scenario;
+use mpfec_sim::{PathSetup, Setup, scene};
+
+use crate::{mbit, ms, secs};
+
+/// Ten packets are more than a path of 10 Mbit/s and 10 ms holds.
+const BURSTS: &str = r#"
+name = "bursts"
+warmup_s = 5
+duration_s = 20
+application = { kind = "bulk" }
+
+[[path]]
+name = "A"
+both = { rate_mbps = 10, delay_ms = 5 }
+forward = { queue_bdp = 4, burst = { percent = 20, length = 10 } }
+"#;
+
+const BESIDE_ANOTHER: &str = r#"
+[[path]]
+name = "B"
+both = { rate_mbps = 4, delay_ms = 20 }
+"#;
+
+const PROFILE: &str = r#"
+[[variant]]
+profile = "auto"
+"#;
+
+/// Least share of what the paths let through, of some seeds.
+fn least_share(paths: &str) -> f64 {
+    let text = format!("{BURSTS}{paths}{PROFILE}");
+    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let shares = (1..=4).map(|seed| {
+        let result = scenario.run(0, 0, seed);
+        assert_eq!(result.failure, None, "seed {seed}");
+        let metric = |name| result.metric(name).expect("it is measured");
+        assert!(metric("overflow_percent.A") <= 5.0, "seed {seed}");
+        metric("limit_percent") / 100.0
+    });
+    shares.fold(1.0, f64::min)
+}
+
+#[test]
+fn a_burst_longer_than_the_window_is_sent_through_where_there_is_no_other_path() {
+    let least = least_share("");
+    assert!(least >= 0.75, "{least:.2} of the link");
+}
+
+#[test]
+fn and_asked_through_with_small_packets_while_another_path_carries_on() {
+    let least = least_share(BESIDE_ANOTHER);
+    assert!(least >= 0.75, "{least:.2} of both links");
+}
+
+/// A path that loses much and then dies looks like a burst at first.
+#[test]
+fn what_is_sent_into_a_path_that_is_dead_is_some_windows_and_no_more() {
+    let setup = Setup {
+        name: "noisy".to_owned(),
+        summary: String::new(),
+        paths: vec![PathSetup::symmetric("a", mbit(10), ms(50), 0.1)],
+        changes: Vec::new(),
+    };
+    let mut net = scene().setup(setup).connect();
+    net.send(1 << 40);
+    net.run_for(secs(5));
+    net.cut_at(ms(0), "a");
+    let before = net.path_stats("a");
+    net.run_for(secs(5));
+    let after = net.path_stats("a");
+    let windows = (after.sent_bytes - before.sent_bytes) as f64 / before.cwnd_bytes as f64;
+    assert!((3.0..8.0).contains(&windows), "{windows:.1} windows");
+}
