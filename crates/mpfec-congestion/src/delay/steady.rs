@@ -33,8 +33,6 @@ pub(super) struct Steady {
     fall: Option<Fall>,
     /// Rounds in a row with the largest delay there is.
     full_rounds: u32,
-    /// A short queue that a drain has emptied fills again: its delay does not answer the window.
-    refills: bool,
 }
 
 /// A window that falls because of the queue; its start counts as 0 once the delay has varied.
@@ -93,7 +91,6 @@ impl Steady {
             acceleration: 1.0,
             fall: None,
             full_rounds: 0,
-            refills: false,
         }
     }
 }
@@ -242,12 +239,10 @@ impl Delay {
         if steady.drain == Drain::No {
             self.heed_ceiling(round, limited);
         }
-        let is_short = self.has_short_queue() && self.evidence.is_shallow(1.0 / self.rate.max(1.0));
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
         match steady.drain {
-            Drain::No if std::mem::take(&mut steady.refills) => steady.cycle += 1,
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
             Drain::First {
@@ -259,7 +254,6 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
-                steady.refills = is_short;
                 if self.is_contended() {
                     return self.compete(self.share_of_peak());
                 }

@@ -149,36 +149,3 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
     assert!(drains_after(80));
     assert!(!drains_after(20));
 }
-
-/// The window after a drain and a round in which the queue, seen to hold so many packets, fills again.
-fn window_after_a_drain(longest: f64) -> (f64, f64) {
-    let mut link = steady(0);
-    let control = &mut link.control;
-    control.target_cap = 4.0;
-    let full = Duration::from_secs_f64(0.1 + longest / 1000.0);
-    link.ack(1, full, 108.0, false);
-    let control = &mut link.control;
-    let Mode::Steady(steady) = &mut control.mode else {
-        panic!("{control:?}");
-    };
-    steady.answered_now();
-    steady.drain = Drain::Answered { deep: false };
-    control.window = 104.0;
-    let mut windows = [0.0; 2];
-    for window in &mut windows {
-        for _ in 0..10 {
-            link.now += Duration::from_millis(10);
-            link.ack(10, Duration::from_millis(100), 104.0, false);
-        }
-        *window = link.control.window;
-    }
-    windows.into()
-}
-
-#[test]
-fn the_window_does_not_answer_a_short_queue_that_fills_again_after_a_drain() {
-    let (drained, refilled) = window_after_a_drain(5.0);
-    assert_eq!(refilled, drained);
-    let (drained, refilled) = window_after_a_drain(60.0);
-    assert!(refilled > drained + 0.5, "{drained} {refilled}");
-}
