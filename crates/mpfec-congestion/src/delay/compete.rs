@@ -292,7 +292,10 @@ impl Delay {
         let is_known = compete.is_others || compete.capacity.is_confirmed();
         // A path that has a small part of a connection may be in one bottleneck with the others.
         let known = peak.max(self.carried.all());
-        let tested = compete.capacity.get(known).filter(|_| is_known);
+        // As far as tests do not tell, the path carries what it carried, and others have some of it.
+        let assumed = known.max(LEAST_CROWD * own / part);
+        let tested = compete.capacity.get(known, assumed, floor + delay);
+        let tested = tested.filter(|_| is_known);
         let tested = tested.map(|tested| part * tested);
         let capacity = match tested {
             Some(tested) => Some(tested),
@@ -426,6 +429,8 @@ const BETA_RENO: f64 = 0.5;
 /// How fast the law follows the share: a flow with four fifths of its share grows as CUBIC, one
 /// with a fifth too much as Reno. It is the difference that remains beside either of them.
 const GUIDANCE: f64 = 2.5;
+/// What a path that others use as well carries at least, of what it carries for us.
+const LEAST_CROWD: f64 = 1.4;
 /// How slowly we grow at least, beside flows that Reno's law would take most from.
 const SLOWEST: f64 = 0.25;
 /// Rounds after which the first test begins, counted from below.

@@ -4,7 +4,7 @@
 use super::compete::{law, slowdown};
 use super::round::Round;
 use super::steady::{Drain, ONE_PACKET, QUIET, TCP_SURVIVES};
-use super::{Delay, Mode, QUEUE_NOISE};
+use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 
 /// What shows others from round to round.
 #[derive(Debug, Clone, Default)]
@@ -81,10 +81,28 @@ impl Delay {
         is_excessive.then_some(share)
     }
 
+    /// Whether the queue holds so few packets that it drops some of each burst of TCP's, while
+    /// ours, which are paced, pass.
+    fn favours_paced(&self) -> bool {
+        self.evidence.delay_max() * self.carried.all() < BURST
+    }
+
     /// Part of TCP's growth that is left to such a share.
     pub(super) fn restraint(&self) -> f64 {
+        let handicap = if self.favours_paced() { HANDICAP } else { 0.0 };
         self.excessive_share()
-            .map_or(1.0, |share| slowdown(law(share, 0.5)))
+            .map_or(1.0, |share| slowdown(law(share, 0.5) - handicap))
+    }
+
+    /// The smallest window, in packets: TCP's (RFC 9002 §7.2) for each of several subflows where
+    /// more would be more than their share.
+    pub(super) fn fewest(&self) -> f64 {
+        let is_one_of_several = self.part < ONE_OF_SEVERAL;
+        if is_one_of_several && self.favours_paced() && self.excessive_share().is_some() {
+            TCP_FEWEST
+        } else {
+            MIN_WINDOW
+        }
     }
 
     /// Whether a queue stands that our drains do not take away: three drains in a row left half
@@ -166,3 +184,10 @@ const NOISE: f64 = 0.03;
 const PRESENT: f64 = 0.1;
 /// More than an equal share by more than chance.
 const EXCESSIVE: f64 = 0.55;
+/// Packets in a queue that bursts of TCP's do not fit in.
+const BURST: f64 = 8.0;
+/// What is taken from the law that an excessive share follows there.
+const HANDICAP: f64 = 0.5;
+/// A path with less of the connection's rate has siblings that carry something.
+const ONE_OF_SEVERAL: f64 = 0.95;
+const TCP_FEWEST: f64 = 2.0;

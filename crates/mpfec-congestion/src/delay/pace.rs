@@ -68,7 +68,7 @@ impl Delay {
     /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
     pub(super) fn least_window(&self) -> f64 {
         let most = self.target_cap.clamp(64.0, 256.0);
-        (self.delivered_max * HOST_NOISE).clamp(MIN_WINDOW, most)
+        (self.delivered_max * HOST_NOISE).clamp(self.fewest(), most)
     }
 
     /// Packets to keep in the queue.

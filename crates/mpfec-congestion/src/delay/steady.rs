@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::others::Others;
 use super::round::Round;
-use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
+use super::{Delay, Mode, QUEUE_NOISE};
 
 /// What the steady state remembers from round to round.
 #[derive(Debug, Clone)]
@@ -315,6 +315,7 @@ impl Delay {
         let is_weak = self.is_weak();
         let is_excessive = self.excessive_share().is_some();
         let restraint = self.restraint();
+        let fewest = self.fewest();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -376,7 +377,7 @@ impl Delay {
         self.window = self
             .window
             .min(1.3 * arrives * floor + 2.0 * target)
-            .max(MIN_WINDOW);
+            .max(fewest);
         if self.is_longer_path(target) {
             return self.restart(round.delay_min);
         }

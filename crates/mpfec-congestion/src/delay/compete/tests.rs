@@ -144,7 +144,7 @@ fn tests_show_what_all_paths_share_although_this_one_carried_little_of_it() {
         panic!("it competes");
     };
     for _ in 0..3 {
-        compete.capacity.learn(20.0, 0.01);
+        compete.capacity.learn(60.0, 0.03);
     }
     let mut round = Round::new();
     (round.acked, round.delay_min, round.delay_max) = (20.0, 0.1, 0.1);
@@ -238,7 +238,10 @@ fn a_test_shows_what_the_path_carries_and_whether_to_grow_faster() {
         let Mode::Compete(compete) = &control.mode else {
             panic!("{window} beside {others}: {control:?}");
         };
-        let capacity = compete.capacity.get(10_000.0).expect("a test was made");
+        let capacity = compete
+            .capacity
+            .get(10_000.0, 1.0, 0.0)
+            .expect("a test was made");
         assert!(
             (9000.0..11_000.0).contains(&capacity),
             "{window} beside {others}: {capacity:.0}"
@@ -329,7 +332,11 @@ fn a_test_shows_the_same_bytes_if_packets_become_smaller_or_larger() {
             let Mode::Compete(compete) = &control.mode else {
                 panic!("{scale} from round {at} on: {control:?}");
             };
-            let capacity = compete.capacity.get(1e6).expect("a test was made") / scale;
+            let capacity = compete
+                .capacity
+                .get(1e6, 1.0, 0.0)
+                .expect("a test was made")
+                / scale;
             assert!(
                 (9000.0..11_000.0).contains(&capacity),
                 "{scale} from round {at} on: {capacity:.0}"
@@ -383,7 +390,7 @@ fn a_full_share_of_a_part_of_the_connection_counts_as_fair() {
 }
 
 fn found(compete: &Compete) -> (bool, u32) {
-    (compete.capacity.get(1e6).is_some(), compete.alone)
+    (compete.capacity.get(1e6, 1.0, 0.0).is_some(), compete.alone)
 }
 
 fn before(delay: f64) -> Before {

@@ -288,3 +288,21 @@ fn a_loss_while_a_long_queue_stands_is_somebodys_if_it_is_not_the_first_nor_star
         );
     }
 }
+
+#[test]
+fn in_a_queue_that_drops_bursts_who_is_paced_grows_slower_and_shrinks_further_as_one_of_several() {
+    // Queues of 5 and 20 packets at 1000 per second.
+    for (longest, growth, fewest) in [(0.005, 0.1..0.2, 2.0), (0.02, 0.2..0.4, 4.0)] {
+        let mut control = watched(700.0, 0.004, 300);
+        control.evidence.forget_delays();
+        see(&mut control, longest, (70.0, 0), Lesson::None);
+        assert!(control.excessive_share().is_some(), "{control:?}");
+        control.window = 60.0;
+        assert_eq!(control.fewest(), 4.0, "the only path");
+        round(&mut control, 700.0, 0.001, 0);
+        let grown = control.window - 60.0;
+        assert!(growth.contains(&grown), "{longest}: {grown:.3} packets");
+        control.part = 0.5;
+        assert_eq!(control.fewest(), fewest, "{longest}");
+    }
+}
