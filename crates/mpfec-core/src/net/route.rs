@@ -79,12 +79,6 @@ pub(super) fn plan(paths: &Paths, remotes: &[SocketAddr]) -> Vec<Route> {
     }
 }
 
-/// The routes of a path over one interface.
-pub(super) fn over_interface(interface: &Interface, remotes: &[SocketAddr]) -> Vec<Route> {
-    let local = LocalAddress::Interface(interface.name.clone());
-    alternatives(&local, 0, std::slice::from_ref(interface), remotes)
-}
-
 fn every_interface(interfaces: &[Interface], remotes: &[SocketAddr]) -> Vec<Route> {
     let is_own = |ip: IpAddr| {
         interfaces

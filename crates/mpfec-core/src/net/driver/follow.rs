@@ -12,7 +12,7 @@ use crate::endpoint::ConnectionHandle;
 use crate::net::clock;
 use crate::net::connection::PathError;
 use crate::net::interface::Interface;
-use crate::net::route::{LocalAddress, over_interface};
+use crate::net::route::{LocalAddress, Paths, plan};
 use crate::net::watch::InterfaceChange;
 
 /// A path that the application asks for.
@@ -67,17 +67,26 @@ impl Driver {
         }
     }
 
-    /// Opens a path from `local` to the first of `remotes` that it can reach.
+    /// The four-tuples from `local` to `remotes`, the nearest first.
+    pub(super) fn tuples(
+        &mut self,
+        local: &LocalAddress,
+        remotes: &[SocketAddr],
+    ) -> Vec<FourTuple> {
+        plan(&Paths::Over(vec![local.clone()]), remotes)
+            .iter()
+            .filter_map(|route| self.sockets.tuple(local, route.remote))
+            .collect()
+    }
+
+    /// Opens a path from `local` to the nearest of `remotes` that answers.
     pub(super) fn open_path(
         &mut self,
         handle: ConnectionHandle,
         local: &LocalAddress,
         remotes: &[SocketAddr],
     ) {
-        let tuples: Vec<FourTuple> = remotes
-            .iter()
-            .filter_map(|remote| self.sockets.tuple(local, *remote))
-            .collect();
+        let tuples = self.tuples(local, remotes);
         let Some(entry) = self.connections.get_mut(&handle) else {
             return;
         };
@@ -140,8 +149,6 @@ impl Driver {
             .map(|(handle, _, remotes)| (handle, remotes))
             .collect();
         for (handle, remotes) in following {
-            let routes = over_interface(interface, &remotes);
-            let remotes: Vec<SocketAddr> = routes.iter().map(|route| route.remote).collect();
             self.open_path(handle, &local, &remotes);
         }
     }

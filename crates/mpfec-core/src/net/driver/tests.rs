@@ -149,6 +149,19 @@ async fn a_path_outlives_a_change_of_other_addresses() {
 }
 
 #[tokio::test]
+async fn a_path_that_is_opened_later_tries_the_nearest_address_first() {
+    let mut driver = driver(None);
+    let [far, near]: [SocketAddr; 2] =
+        ["198.18.0.1:9", "127.0.0.2:9"].map(|address| address.parse().unwrap());
+    let local = LocalAddress::Ip(Ipv4Addr::LOCALHOST.into());
+    for remotes in [[far, near], [near, far]] {
+        let tuples = driver.tuples(&local, &remotes);
+        let tried: Vec<SocketAddr> = tuples.iter().map(|tuple| tuple.remote).collect();
+        assert_eq!(tried, [near, far], "of {remotes:?}");
+    }
+}
+
+#[tokio::test]
 #[cfg(target_os = "linux")]
 async fn whoever_waits_learns_that_the_driver_panicked() {
     let (_, client) = configs();
