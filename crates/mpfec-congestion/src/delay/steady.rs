@@ -1,7 +1,9 @@
 //! The steady state: a few packets in the queue, which is drained now and then.
 
-use std::time::Instant;
+mod ceiling;
+mod drain;
 
+pub(super) use self::drain::{DEEP, Drain};
 use super::others::Others;
 use super::round::Round;
 use super::{Delay, Mode, QUEUE_NOISE};
@@ -43,34 +45,6 @@ struct Fall {
     least: f64,
     most: f64,
     rounds: u32,
-}
-
-/// Packets are held back for a round or two to see the path without our queue.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Drain {
-    No,
-    /// No more than `window` packets are let out.
-    First {
-        window: f64,
-        deep: bool,
-    },
-    Second {
-        window: f64,
-    },
-    /// What was let out meanwhile is being acknowledged.
-    Answered {
-        deep: bool,
-    },
-}
-
-impl Drain {
-    /// The limit while packets are held back.
-    pub(super) fn window(&self) -> Option<f64> {
-        match *self {
-            Self::First { window, .. } | Self::Second { window } => Some(window),
-            Self::No | Self::Answered { .. } => None,
-        }
-    }
 }
 
 impl Steady {
@@ -121,11 +95,6 @@ impl Steady {
     #[cfg(test)]
     pub(super) fn answered_now(&mut self) {
         (self.hold, self.fresh, self.cycle, self.quiet_rounds) = (0, false, 0, 1);
-    }
-
-    /// The next ordinary round begins a drain.
-    pub(super) fn make_drain_due(&mut self) {
-        self.cycle = DRAIN_EVERY;
     }
 }
 
@@ -262,42 +231,6 @@ impl Delay {
         self.bound_window();
     }
 
-    /// What a short queue drops drowns in what a noisy link loses. But a queue that overflows round
-    /// by round has the same largest delay in all of them, which without overflow would vary as
-    /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
-    /// path the delay of a short queue hardly moves the window, this becomes what is delivered and
-    /// what refills the losses.
-    fn heed_ceiling(&mut self, round: &Round, limited: bool) {
-        let ceiling = self.evidence.delay_max();
-        let carried = self.refilled(self.delivered_mean);
-        let packets = ceiling * self.rate.min(carried);
-        let p0 = self.evidence.baseline();
-        // The more is lost, the longer are queues whose drops hide behind it.
-        let longest = SHORT_QUEUE * (1.0 + 10.0 * p0).min(2.0);
-        let is_full =
-            limited && p0 > NOISY && packets < longest && round.delay_max >= AT_CEILING * ceiling;
-        let Mode::Steady(steady) = &mut self.mode else {
-            return;
-        };
-        steady.full_rounds = if is_full { steady.full_rounds + 1 } else { 0 };
-        // The longer the queue, the more often it is full by chance.
-        let enough = if packets < SHORT_QUEUE {
-            FULL_ROUNDS
-        } else {
-            2 * FULL_ROUNDS
-        };
-        if steady.full_rounds < enough {
-            return;
-        }
-        steady.full_rounds = 0;
-        let half = (0.5 * packets).max(MIN_TARGET);
-        if self.target_cap <= 1.05 * half {
-            let needed = carried * self.floor_seconds() + self.target();
-            self.window = self.window.min(needed);
-        }
-        self.target_cap = self.target_cap.min(half);
-    }
-
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
     pub(super) fn bound_window(&mut self) {
         let arrives = self.refilled(self.delivered_max);
@@ -387,66 +320,6 @@ impl Delay {
         }
     }
 
-    /// Every eighth round, or when the queue halves although we did nothing: somebody else is
-    /// draining, and two who drain together both see the path empty.
-    fn start_drain(&mut self, shrink: f64) {
-        let floor = self.floor_seconds();
-        let p0 = self.evidence.baseline();
-        let delay = self.queue_delay;
-        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
-        let Mode::Steady(steady) = &mut self.mode else {
-            return;
-        };
-        let joins = steady.cycle >= 4
-            && delay < 0.5 * steady.mean_delay
-            && steady.mean_delay * self.rate > 4.0;
-        steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        let repeats = self.evidence.take_repeat();
-        if steady.cycle < DRAIN_EVERY && !joins && !repeats {
-            return;
-        }
-        steady.cycle = 0;
-        steady.delay_before = delay;
-        steady.drains += 1;
-        // A deep drain costs what it holds back of a round; one of ten rounds is a drain. So
-        // often, it costs half a percent of the rate.
-        let (rounds, least) = if is_short { (8.0, 2.0) } else { (20.0, 3.0) };
-        let often: f64 = rounds * (1.0 - DEEP * (1.0 - p0));
-        let often = often.ceil().max(least) as u32;
-        let knows = if is_short {
-            self.evidence.knows_clean_loss_well()
-        } else {
-            self.evidence.knows_clean_loss()
-        };
-        let is_due = !knows || repeats || steady.drains.is_multiple_of(often);
-        let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
-        let mut window = self.window * shrink - 1.0;
-        if deep {
-            window = window.min(DEEP * self.delivered_mean * floor);
-        }
-        steady.drain = Drain::First {
-            window: window.max(3.0),
-            deep,
-        };
-    }
-
-    /// A sibling drains its path deeply. If the bottleneck is shared and its queue short, our
-    /// packets overflow it meanwhile, and it takes that for what the link loses: both drain.
-    pub(super) fn join_drain(&mut self, now: Instant) {
-        let floor = self.floor_seconds();
-        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
-        let window = (DEEP * self.delivered_mean * floor).max(3.0);
-        let Mode::Steady(steady) = &mut self.mode else {
-            return;
-        };
-        if is_short && steady.drain == Drain::No && steady.hold == 0 && steady.cycle >= 2 {
-            steady.cycle = 0;
-            steady.drains += 1;
-            steady.drain = Drain::First { window, deep: true };
-            self.round = Round::starting(now);
-        }
-    }
-
     /// Whether the delay has risen at once, and stays as it is although the window has fallen by
     /// two fifths: it is no queue that makes the path longer.
     fn is_longer_path(&mut self, target: f64) -> bool {
@@ -487,18 +360,8 @@ impl Delay {
     }
 }
 
-/// Rounds between two drains.
-const DRAIN_EVERY: u32 = 8;
-/// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
-pub(super) const DEEP: f64 = 0.9;
 /// A queue of fewer packets is too short to compete in: the window alone is as fair.
 pub(super) const SHORT_QUEUE: f64 = 12.0;
-/// With more random loss than this, some percent dropped by a queue do not show.
-const NOISY: f64 = 0.03;
-/// Part of the largest delay that counts as the same.
-const AT_CEILING: f64 = 0.93;
-/// Rounds in a row in which the queue overflows and not by chance.
-const FULL_ROUNDS: u32 = 4;
 /// Delay of a queue that is long for its path: part of the path's own, and seconds that no noise
 /// of hosts makes.
 const LONG_QUEUE: f64 = 0.3;

@@ -1,0 +1,109 @@
+//! Drains: now and then the path is seen without our queue.
+
+use std::time::Instant;
+
+use super::Steady;
+use crate::delay::round::Round;
+use crate::delay::{Delay, Mode};
+
+/// Packets are held back for a round or two to see the path without our queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::delay) enum Drain {
+    No,
+    /// No more than `window` packets are let out.
+    First {
+        window: f64,
+        deep: bool,
+    },
+    Second {
+        window: f64,
+    },
+    /// What was let out meanwhile is being acknowledged.
+    Answered {
+        deep: bool,
+    },
+}
+
+impl Drain {
+    /// The limit while packets are held back.
+    pub(in crate::delay) fn window(&self) -> Option<f64> {
+        match *self {
+            Self::First { window, .. } | Self::Second { window } => Some(window),
+            Self::No | Self::Answered { .. } => None,
+        }
+    }
+}
+
+impl Steady {
+    /// The next ordinary round begins a drain.
+    pub(in crate::delay) fn make_drain_due(&mut self) {
+        self.cycle = DRAIN_EVERY;
+    }
+}
+
+impl Delay {
+    /// Every eighth round, or when the queue halves although we did nothing: somebody else is
+    /// draining, and two who drain together both see the path empty.
+    pub(super) fn start_drain(&mut self, shrink: f64) {
+        let floor = self.floor_seconds();
+        let p0 = self.evidence.baseline();
+        let delay = self.queue_delay;
+        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
+        let joins = steady.cycle >= 4
+            && delay < 0.5 * steady.mean_delay
+            && steady.mean_delay * self.rate > 4.0;
+        steady.mean_delay += 0.3 * (delay - steady.mean_delay);
+        let repeats = self.evidence.take_repeat();
+        if steady.cycle < DRAIN_EVERY && !joins && !repeats {
+            return;
+        }
+        steady.cycle = 0;
+        steady.delay_before = delay;
+        steady.drains += 1;
+        // A deep drain costs what it holds back of a round; one of ten rounds is a drain. So
+        // often, it costs half a percent of the rate.
+        let (rounds, least) = if is_short { (8.0, 2.0) } else { (20.0, 3.0) };
+        let often: f64 = rounds * (1.0 - DEEP * (1.0 - p0));
+        let often = often.ceil().max(least) as u32;
+        let knows = if is_short {
+            self.evidence.knows_clean_loss_well()
+        } else {
+            self.evidence.knows_clean_loss()
+        };
+        let is_due = !knows || repeats || steady.drains.is_multiple_of(often);
+        let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
+        let mut window = self.window * shrink - 1.0;
+        if deep {
+            window = window.min(DEEP * self.delivered_mean * floor);
+        }
+        steady.drain = Drain::First {
+            window: window.max(3.0),
+            deep,
+        };
+    }
+
+    /// A sibling drains its path deeply. If the bottleneck is shared and its queue short, our
+    /// packets overflow it meanwhile, and it takes that for what the link loses: both drain.
+    pub(in crate::delay) fn join_drain(&mut self, now: Instant) {
+        let floor = self.floor_seconds();
+        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
+        let window = (DEEP * self.delivered_mean * floor).max(3.0);
+        let Mode::Steady(steady) = &mut self.mode else {
+            return;
+        };
+        if is_short && steady.drain == Drain::No && steady.hold == 0 && steady.cycle >= 2 {
+            steady.cycle = 0;
+            steady.drains += 1;
+            steady.drain = Drain::First { window, deep: true };
+            self.round = Round::starting(now);
+        }
+    }
+}
+
+/// Rounds between two drains.
+const DRAIN_EVERY: u32 = 8;
+/// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
+pub(in crate::delay) const DEEP: f64 = 0.9;
