@@ -11,8 +11,10 @@ use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 pub(super) struct Others {
     /// Drains that left a standing queue, each that did not taking one back.
     stands: u32,
-    /// Rounds in a row in which we gave way to a queue that is not ours.
+    /// Rounds in a row in which we gave way to a queue that may not be ours.
     given_way: u32,
+    /// A drain is to tell whose queue that is.
+    is_asked: bool,
     /// Least and most delay of the queue in these rounds, seconds.
     least: f64,
     most: f64,
@@ -128,9 +130,9 @@ impl Delay {
     }
 
     /// Whether for some rounds we had far less than an equal share, in a queue that has grown
-    /// meanwhile: if the path carried less than before, it would be our own and shrink with our
-    /// window, and if it were longer, the delay would stay.
-    pub(super) fn gives_way(&mut self, limited: bool) -> bool {
+    /// meanwhile: then a drain begins that tells whether it is ours, on a path that carries less
+    /// than before. If the path were longer, the delay would stay.
+    pub(super) fn ask_whose_queue(&mut self, limited: bool) {
         let floor = self.floor_seconds();
         let carried = self.carried.own();
         let ours = MORE * (carried * floor).sqrt().max(2.0);
@@ -141,12 +143,12 @@ impl Delay {
             && self.delivered_mean < FAR_LESS * self.equal_share()
             && delay * carried > ours;
         let Mode::Steady(steady) = &mut self.mode else {
-            return false;
+            return;
         };
         let others = &mut steady.others;
-        if !is_behind {
+        if !is_behind || steady.drain != Drain::No {
             others.given_way = 0;
-            return false;
+            return;
         }
         others.given_way += 1;
         if others.given_way <= 2 {
@@ -156,7 +158,20 @@ impl Delay {
         others.least = others.least.min(delay);
         others.most = others.most.max(delay);
         let has_grown = delay > GROWN * others.least && delay >= 0.95 * others.most;
-        others.given_way >= ROUNDS && has_grown
+        if others.given_way >= ROUNDS && has_grown {
+            others.is_asked = true;
+            steady.make_drain_due();
+        }
+    }
+
+    /// Whether the drain that was to tell has left most of the queue: we have given way to others.
+    pub(super) fn has_given_way(&mut self) -> bool {
+        let delay = self.queue_delay;
+        let Mode::Steady(steady) = &mut self.mode else {
+            return false;
+        };
+        let was_asked = std::mem::take(&mut steady.others.is_asked);
+        was_asked && delay > STANDS * steady.delay_before
     }
 }
 

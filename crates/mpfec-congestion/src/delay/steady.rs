@@ -192,11 +192,7 @@ impl Delay {
             return;
         }
         steady.quiet_rounds = steady.quiet_rounds.saturating_add(1);
-        if self.gives_way(limited) {
-            let share = self.share_of_peak();
-            self.window = self.window.max(RETURN * share);
-            return self.compete(share);
-        }
+        self.ask_whose_queue(limited);
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -223,6 +219,11 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
+                if self.has_given_way() {
+                    let share = self.share_of_peak();
+                    self.window = self.window.max(RETURN * share);
+                    return self.compete(share);
+                }
                 if self.is_contended() {
                     return self.compete(self.share_of_peak());
                 }
