@@ -145,8 +145,11 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
+        if steady.is_draining() {
+            return;
+        }
         let others = &mut steady.others;
-        if !is_behind || steady.drain != Drain::No {
+        if !is_behind {
             others.given_way = 0;
             return;
         }
@@ -170,8 +173,11 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return false;
         };
-        let was_asked = std::mem::take(&mut steady.others.is_asked);
-        was_asked && delay > STANDS * steady.delay_before
+        let stands = delay > STANDS * steady.delay_before;
+        if !stands {
+            steady.others.given_way = 0;
+        }
+        std::mem::take(&mut steady.others.is_asked) && stands
     }
 }
 

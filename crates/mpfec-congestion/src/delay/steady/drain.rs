@@ -35,6 +35,11 @@ impl Drain {
 }
 
 impl Steady {
+    /// Whether the queue is shorter than the window makes it, for a drain is on or just over.
+    pub(in crate::delay) fn is_draining(&self) -> bool {
+        self.drain != Drain::No || self.cycle < 2
+    }
+
     /// The next ordinary round begins a drain.
     pub(in crate::delay) fn make_drain_due(&mut self) {
         self.cycle = DRAIN_EVERY;
