@@ -145,15 +145,16 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
-        if steady.is_draining() {
-            return;
-        }
+        let is_draining = steady.is_draining();
         let others = &mut steady.others;
         if !is_behind {
             others.given_way = 0;
             return;
         }
         others.given_way += 1;
+        if is_draining && others.given_way > 1 {
+            return;
+        }
         if others.given_way <= 2 {
             // Part of the first round may have passed before the path became longer.
             (others.least, others.most) = (delay, delay);
@@ -161,23 +162,26 @@ impl Delay {
         others.least = others.least.min(delay);
         others.most = others.most.max(delay);
         let has_grown = delay > GROWN * others.least && delay >= 0.95 * others.most;
-        if others.given_way >= ROUNDS && has_grown {
+        if others.given_way >= ROUNDS && has_grown && !is_draining {
             others.is_asked = true;
             steady.make_drain_due();
         }
     }
 
-    /// Whether the drain that was to tell has left most of the queue: we have given way to others.
+    /// Whether a drain has left most of a queue in which we gave way: it is not ours. Of a drain
+    /// that was not begun for that, the queue must have grown meanwhile.
     pub(super) fn has_given_way(&mut self) -> bool {
         let delay = self.queue_delay;
         let Mode::Steady(steady) = &mut self.mode else {
             return false;
         };
         let stands = delay > STANDS * steady.delay_before;
+        let others = &mut steady.others;
+        let was_asked = std::mem::take(&mut others.is_asked);
         if !stands {
-            steady.others.given_way = 0;
+            others.given_way = 0;
         }
-        std::mem::take(&mut steady.others.is_asked) && stands
+        others.given_way >= ROUNDS && (was_asked || delay > GROWN * others.least)
     }
 }
 
