@@ -216,6 +216,7 @@ impl Compete {
             }
         } else if after.is_short || HALF_OF_HALF * before.delay > left {
             self.alone += 1;
+            self.cycle = AFTER_ALONE;
         }
     }
 
@@ -435,6 +436,8 @@ const LEAST_CROWD: f64 = 1.4;
 const SLOWEST: f64 = 0.25;
 /// Rounds after which the first test begins, counted from below.
 const FIRST_TEST: u32 = TEST_EVERY - 6;
+/// The same, counted from a test that emptied the queue.
+const AFTER_ALONE: u32 = TEST_EVERY - 8;
 /// Rounds between two tests: a test costs at most one of them.
 const TEST_EVERY: u32 = 20;
 /// The same, if the queue never is calm enough to measure it.
