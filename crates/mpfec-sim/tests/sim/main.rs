@@ -27,6 +27,7 @@ mod scenario;
 mod small_windows;
 mod snapshots;
 mod streams;
+mod wandering;
 mod windows;
 
 use std::time::Duration;

@@ -38,7 +38,9 @@ fn round(control: &mut Delay, delivered: f64, delay: f64, lost: u32) {
 #[test]
 fn a_queue_that_grows_while_the_window_shrinks_is_somebody_elses() {
     let mut control = known();
-    let delays = [0.04, 0.05, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2];
+    let delays = [
+        0.04, 0.05, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.22, 0.24, 0.27,
+    ];
     let (mut delivered, mut rounds) = (900.0, 0);
     for delay in delays {
         if control.state() == "compete" {
@@ -57,6 +59,27 @@ fn a_queue_that_grows_while_the_window_shrinks_is_somebody_elses() {
         control.window
     );
     assert!(control.window <= share, "{:.0}", control.window);
+}
+
+#[test]
+fn a_queue_that_grows_is_ours_on_a_slower_path_if_a_drain_empties_it() {
+    let mut control = known();
+    let (mut delivered, mut delay) = (900.0_f64, 0.03_f64);
+    let mut drains = 0;
+    for number in 0..30 {
+        delivered = (0.7 * delivered).max(100.0);
+        delay *= 1.25;
+        // What a drain held back is missing a round later.
+        let was_drain = control.state() == "drain";
+        if was_drain {
+            (delay, drains) = (0.002, drains + 1);
+        } else {
+            delay = delay.max(0.03);
+        }
+        round(&mut control, delivered, delay, 0);
+        assert_ne!(control.state(), "compete", "round {number}, {delay:.3} s");
+    }
+    assert!(drains >= 2, "{drains} rounds of drains");
 }
 
 #[test]
