@@ -228,7 +228,7 @@ impl View<'_> {
 const MESSAGE_SYMBOLS: u32 = 16;
 
 const MAX_LOSS: f64 = 0.95;
-const MIN_SECONDS: f64 = 1e-8;
+pub(crate) const MIN_SECONDS: f64 = 1e-8;
 const MAX_SECONDS: f64 = 10.0;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Whether a slow path is worth its wait.
 
-use crate::view::{MAX_PATHS, PathView, View};
+use crate::view::{MAX_PATHS, MIN_SECONDS, PathView, View};
 
 /// Whether a window of `window` symbols is filled faster with `paths[path]` than with the
 /// paths that deliver sooner alone. A path holds back a window for its own round trip, and for
@@ -48,7 +48,76 @@ fn delivery(path: &PathView) -> f64 {
 /// Where a window is about filled without a path, estimates of rates and delays do not decide.
 const SOUND_MARGIN: f64 = 1.1;
 
-/// Symbols per second that arrive.
+/// Symbols per second that arrive. What a path that is not asked for two thirds of its congestion
+/// window could carry is told by that window: its rate is paced by what was asked for.
 fn arriving_rate(path: &PathView) -> f64 {
-    (1.0 - path.loss_bounded()) / path.symbol_seconds()
+    let mut rate = 1.0 / path.symbol_seconds();
+    if path.in_flight < path.cwnd / 3 * 2 {
+        let window = path.cwnd as f64 / path.symbol_bytes.max(1) as f64;
+        rate = rate.max(window / path.srtt.as_secs_f64().max(MIN_SECONDS));
+    }
+    (1.0 - path.loss_bounded()) * rate
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::redundancy::LossEstimate;
+    use crate::view::PathId;
+
+    const RTT: Duration = Duration::from_millis(200);
+
+    fn path(slot: usize, loss: f64, in_flight: u64, now: Instant) -> PathView {
+        PathView {
+            id: PathId(slot as u32),
+            slot,
+            srtt: RTT,
+            min_rtt: RTT,
+            rttvar: RTT / 8,
+            rto: 2 * RTT,
+            one_way: RTT / 2,
+            loss,
+            cwnd: 100_000,
+            in_flight,
+            symbol_bytes: 1000,
+            pacing_rate: 390_000,
+            next_send: now,
+            since_oldest: Duration::ZERO,
+            suspected: false,
+            backup: false,
+            bandwidth: 300_000,
+            loss_estimate: LossEstimate {
+                rate: loss,
+                deviation: 0.0,
+            },
+        }
+    }
+
+    /// Whether a receive buffer of 90 symbols moves faster with a path of 20 % loss beside one
+    /// that is paced at 390 symbols a second and has room for 500.
+    fn adds_to(in_flight: u64) -> bool {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let now = Instant::now();
+        let paths = [path(0, 0.0, in_flight, now), path(1, 0.2, 45_000, now)];
+        let view = View {
+            now,
+            paths: &paths,
+            blocks: &[],
+            has_repair: true,
+            may_protect: true,
+            version: 1,
+            writer_blocked: true,
+            window_closed: true,
+            window: 90,
+        };
+        worth_having(&view)[1]
+    }
+
+    #[test]
+    fn a_good_path_that_is_half_used_is_tried_alone_before_it_is_taken_for_slow() {
+        assert!(!adds_to(45_000));
+        assert!(adds_to(95_000), "it is full: its rate is what it carries");
+    }
 }

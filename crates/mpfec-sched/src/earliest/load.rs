@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use crate::view::BlockView;
+
 /// Source symbols written per second, a running mean over half a second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
     rate: f64,
     last: Option<Instant>,
+    held_back: Option<Instant>,
 }
 
 impl Load {
@@ -25,6 +28,19 @@ impl Load {
         }
     }
 
+    /// Buffers are full: it is not the application that sets the pace.
+    pub(super) fn hold_back(&mut self, now: Instant) {
+        self.held_back = Some(now);
+    }
+
+    /// How many blocks of `block`'s size an application writes at its own pace.
+    pub(super) fn blocks_per_second(&self, block: &BlockView, now: Instant) -> f64 {
+        match self.held_back {
+            Some(last) if now.saturating_duration_since(last) < HELD_BACK => 0.0,
+            _ => self.get(now) / f64::from(block.source_symbols.max(1)),
+        }
+    }
+
     fn mean(&self, now: Instant) -> f64 {
         match self.last {
             // What comes at one moment needs no exponential.
@@ -39,6 +55,9 @@ const HORIZON: f64 = 0.5;
 
 /// A steady load shows itself this often.
 const STEADY: Duration = Duration::from_millis(250);
+
+/// Longer than the round trips after which full buffers show themselves again.
+const HELD_BACK: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

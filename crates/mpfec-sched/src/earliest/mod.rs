@@ -129,6 +129,9 @@ impl EarliestArrival {
             }
             seen.has_sensitive |= block.is_sensitive();
         }
+        if view.window_closed || view.writer_blocked {
+            self.load.hold_back(view.now);
+        }
         let written = seen.unsent.saturating_sub(expected);
         if written > 0 {
             self.load.add(view.now, written);
@@ -167,10 +170,16 @@ impl EarliestArrival {
         outlook: &Outlook,
         view: &View<'_>,
     ) -> Option<(Assignment, u32)> {
+        let paced = view
+            .blocks
+            .first()
+            .map_or(0.0, |block| self.load.blocks_per_second(block, view.now));
         let protection = match mode {
             _ if !view.may_protect => [Target::FEEDBACK; MAX_PATHS],
-            Mode::Busy => outlook.protection(self.ledger.exponent(slot), view),
-            Mode::Spare => [Target::SPARE; MAX_PATHS],
+            Mode::Busy => outlook.protection(self.ledger.exponent(slot), paced, view),
+            Mode::Spare => outlook
+                .protection(1.0, paced, view)
+                .map(|target| target.max(Target::SPARE)),
         };
         let hurries = self.seen.has_sensitive
             && view.may_protect

@@ -124,8 +124,14 @@ impl Outlook {
 
     /// The failure probability that a symbol sent here may bring a block down to, by the slot
     /// of the symbols that are waited for: one symbol's time over the stall that is avoided,
-    /// to the power of `exponent` from 0 (on feedback only) to 1.
-    pub(super) fn protection(&self, exponent: f64, view: &View<'_>) -> [Target; MAX_PATHS] {
+    /// to the power of `exponent` from 0 (on feedback only) to 1. Of `blocks_per_second` that
+    /// are written those wait as well that come during the stall.
+    pub(super) fn protection(
+        &self,
+        exponent: f64,
+        blocks_per_second: f64,
+        view: &View<'_>,
+    ) -> [Target; MAX_PATHS] {
         let mut targets = [Target::FEEDBACK; MAX_PATHS];
         if !view.has_repair || exponent <= 0.0 {
             return targets;
@@ -133,7 +139,9 @@ impl Outlook {
         for path in view.paths {
             let known = path.srtt.as_secs_f64() * LOSS_DELAY;
             let stall = known + self.soonest - self.arrival;
-            let octaves = (stall * self.rate).max(1.0).log2().min(MOST_OCTAVES);
+            let waiting = 1.0 + stall.max(0.0) * blocks_per_second;
+            let avoided = stall * waiting * self.rate;
+            let octaves = avoided.max(1.0).log2().min(MOST_OCTAVES);
             if let Some(target) = targets.get_mut(path.slot) {
                 *target = Target::from_octaves(octaves * exponent);
             }

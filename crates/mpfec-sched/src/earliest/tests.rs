@@ -166,3 +166,35 @@ fn blocks_that_are_gone_although_the_version_is_the_same_do_no_harm() {
     let left = view(&paths, &blocks[..2]);
     assert_eq!(scheduler.select(0, 1, &left), None);
 }
+
+/// Repairs that a block of ten symbols gets if its source symbols fly and nothing else waits.
+fn protection_of(scheduler: &mut EarliestArrival, paths: &[PathView]) -> u32 {
+    let mut blocks = [sent(10, 10, 0)];
+    blocks[0].lost_once = 0;
+    for repairs in 0.. {
+        let now = View {
+            writer_blocked: false,
+            version: 2 + u64::from(repairs),
+            ..view(paths, &blocks)
+        };
+        if scheduler.select(0, 1, &now).is_none() {
+            return repairs;
+        }
+        blocks[0].in_flight[0] += 1;
+    }
+    unreachable!("a block needs no end of repairs")
+}
+
+#[test]
+fn a_block_is_protected_better_where_the_next_ones_would_wait_for_it() {
+    let paths = [path(0, 0.1)];
+    let alone = protection_of(&mut EarliestArrival::new(), &paths);
+    assert_eq!(alone, 6, "below 1 in 1024");
+    let mut paced = EarliestArrival::new();
+    paced.load.add(epoch() + RTT, 250);
+    let with_others = protection_of(&mut paced, &paths);
+    assert_eq!(with_others, 7, "some twelve blocks come during a stall");
+    paced.load.hold_back(epoch());
+    let held_back = protection_of(&mut paced, &paths);
+    assert_eq!(held_back, 6, "a full buffer sets the pace");
+}
