@@ -38,6 +38,7 @@ impl Sender {
             rto: Duration::from_millis(rtt * 2),
             one_way: Duration::from_millis(rtt / 2),
             loss,
+            loss_long: loss,
             cwnd: (mbit * 125.0 * rtt as f64) as u64 + 20_000,
             in_flight: 20_000,
             symbol_bytes: 1428,

@@ -151,7 +151,9 @@ impl Allocator {
 
     /// Catches up with feedback. Whether a block is complete does not depend on who asks.
     fn refresh(&mut self, view: &View<'_>) {
-        self.protection.losses.refresh(view.paths);
+        self.protection
+            .losses
+            .refresh(view.paths, PathView::loss_bounded);
         if self.seen == Some(view.version) {
             return;
         }

@@ -137,6 +137,7 @@ mod tests {
             rto: Duration::from_millis(rtt),
             one_way: Duration::from_millis(one_way),
             loss: 0.0,
+            loss_long: 0.0,
             cwnd: 10_000,
             in_flight,
             symbol_bytes: 1000,

@@ -31,6 +31,7 @@
 //!         rto: 4 * one_way,
 //!         one_way,
 //!         loss,
+//!         loss_long: loss,
 //!         cwnd: 120_000,
 //!         in_flight: 0,
 //!         symbol_bytes: 1200,

@@ -54,10 +54,10 @@ pub(crate) struct LossClasses {
 }
 
 impl LossClasses {
-    /// Follows the paths' loss rates.
-    pub(crate) fn refresh(&mut self, paths: &[PathView]) {
+    /// Follows the paths' `loss` rates.
+    pub(crate) fn refresh(&mut self, paths: &[PathView], loss: impl Fn(&PathView) -> f64) {
         for path in paths {
-            let loss = path.loss_bounded();
+            let loss = loss(path);
             let Some(rate) = self.rates.get_mut(path.slot) else {
                 continue;
             };

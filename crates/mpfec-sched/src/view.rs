@@ -37,6 +37,8 @@ pub struct PathView {
     pub one_way: Duration,
     /// Share of packets lost, from 0 to below 1, all causes (`p_f`).
     pub loss: f64,
+    /// The same over so many packets that chance hardly shows.
+    pub loss_long: f64,
     /// Congestion window in bytes.
     pub cwnd: u64,
     /// Bytes in flight.
@@ -84,11 +86,13 @@ impl PathView {
 
     /// The loss rate within bounds that every formula survives.
     pub(crate) fn loss_bounded(&self) -> f64 {
-        if self.loss.is_finite() {
-            self.loss.clamp(0.0, MAX_LOSS)
-        } else {
-            MAX_LOSS
-        }
+        bounded(self.loss)
+    }
+
+    /// What protection ahead of loss has to reckon with: a path that happened to lose little
+    /// of late may lose its share again.
+    pub(crate) fn loss_to_expect(&self) -> f64 {
+        bounded(self.loss).max(bounded(self.loss_long))
     }
 }
 
@@ -226,6 +230,14 @@ impl View<'_> {
 
 /// Source symbols of a message at most; more are bulk data unless there is a deadline.
 const MESSAGE_SYMBOLS: u32 = 16;
+
+fn bounded(loss: f64) -> f64 {
+    if loss.is_finite() {
+        loss.clamp(0.0, MAX_LOSS)
+    } else {
+        MAX_LOSS
+    }
+}
 
 const MAX_LOSS: f64 = 0.95;
 pub(crate) const MIN_SECONDS: f64 = 1e-8;

@@ -79,6 +79,7 @@ mod tests {
             rto: 2 * RTT,
             one_way: RTT / 2,
             loss,
+            loss_long: loss,
             cwnd: 100_000,
             in_flight,
             symbol_bytes: 1000,

@@ -85,6 +85,7 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         rto: path.pto_base(),
         one_way: srtt.saturating_sub(way_back).max(srtt / 4),
         loss: path.loss.get(),
+        loss_long: path.loss.long(),
         cwnd: path.controller.cwnd(),
         in_flight: path.space.bytes_in_flight(),
         symbol_bytes,

@@ -1,9 +1,10 @@
 //! How many of a path's packets get lost.
 
-/// A running mean over the last hundred packets or so, all causes.
+/// Running means over the last two hundred packets or so and over four times as many, all causes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossRate {
     mean: f64,
+    long: f64,
     seen: f64,
 }
 
@@ -11,6 +12,7 @@ impl LossRate {
     pub(crate) fn new() -> Self {
         Self {
             mean: PRIOR,
+            long: PRIOR,
             seen: 0.0,
         }
     }
@@ -18,6 +20,11 @@ impl LossRate {
     /// The share of packets that are lost, from 0.0005 to 0.95: never certain.
     pub(crate) fn get(&self) -> f64 {
         self.mean.clamp(0.0005, 0.95)
+    }
+
+    /// The same over the longer time.
+    pub(crate) fn long(&self) -> f64 {
+        self.long.clamp(0.0005, 0.95)
     }
 
     /// How many losses in a row chance alone hardly explains: less than once in a hundred.
@@ -33,8 +40,10 @@ impl LossRate {
 
     /// Packets counted as lost arrived after all.
     pub(crate) fn on_spurious(&mut self, packets: u64) {
-        let weight = packets as f64 / (self.seen + PRIOR_WEIGHT);
-        self.mean = (self.mean - weight).max(0.0);
+        for (mean, horizon) in [(&mut self.mean, HORIZON), (&mut self.long, LONG_HORIZON)] {
+            let weight = packets as f64 / (self.seen.min(horizon) + PRIOR_WEIGHT);
+            *mean = (*mean - weight).max(0.0);
+        }
     }
 
     /// Packets whose fate became known.
@@ -43,9 +52,11 @@ impl LossRate {
         if count == 0.0 {
             return;
         }
-        self.seen = (self.seen + count).min(HORIZON);
-        let weight = (count / (self.seen + PRIOR_WEIGHT)).min(1.0);
-        self.mean += weight * (lost as f64 / count - self.mean);
+        self.seen = (self.seen + count).min(LONG_HORIZON);
+        for (mean, horizon) in [(&mut self.mean, HORIZON), (&mut self.long, LONG_HORIZON)] {
+            let weight = (count / (self.seen.min(horizon) + PRIOR_WEIGHT)).min(1.0);
+            *mean += weight * (lost as f64 / count - *mean);
+        }
     }
 }
 
@@ -57,6 +68,7 @@ fn run(loss: f64, chance: f64) -> u32 {
 const PRIOR: f64 = 0.01;
 const PRIOR_WEIGHT: f64 = 16.0;
 const HORIZON: f64 = 256.0;
+const LONG_HORIZON: f64 = 1024.0;
 
 #[cfg(test)]
 mod tests {
@@ -76,5 +88,28 @@ mod tests {
         let mut rate = LossRate::new();
         rate.update(100_000, 0);
         assert!(rate.get() >= 0.0005);
+    }
+
+    #[test]
+    fn two_hundred_packets_that_happen_to_arrive_do_not_make_a_path_of_2_percent_a_sound_one() {
+        let mut rate = LossRate::new();
+        for _ in 0..100 {
+            rate.update(49, 1);
+        }
+        rate.update(200, 0);
+        assert!(rate.get() < 0.01, "{}", rate.get());
+        assert!((0.015..0.02).contains(&rate.long()), "{}", rate.long());
+        rate.update(4000, 0);
+        assert!(rate.long() < 0.001, "{}", rate.long());
+    }
+
+    #[test]
+    fn what_was_not_lost_after_all_is_taken_from_both_means() {
+        let mut rate = LossRate::new();
+        rate.update(2000, 0);
+        let before = (rate.get(), rate.long());
+        rate.update(0, 20);
+        rate.on_spurious(20);
+        assert!(rate.get() <= before.0 && rate.long() <= before.1 + 1e-6);
     }
 }

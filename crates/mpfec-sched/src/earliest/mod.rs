@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
 use crate::scheduler::{Assignment, Scheduler, SymbolKind};
-use crate::view::{BlockView, MAX_PATHS, View};
+use crate::view::{BlockView, MAX_PATHS, PathView, View};
 use crate::worth::worth_having;
 
 use attempts::{Stuck, has_lost_repair, is_stuck, stops_reader};
@@ -136,7 +136,7 @@ impl EarliestArrival {
         if written > 0 {
             self.load.add(view.now, written);
         }
-        self.losses.refresh(view.paths);
+        self.losses.refresh(view.paths, PathView::loss_to_expect);
     }
 
     /// In-flight symbols that are expected to be answered.

@@ -26,6 +26,7 @@ fn path(slot: usize, loss: f64) -> PathView {
         rto: 2 * RTT,
         one_way: RTT / 2,
         loss,
+        loss_long: loss,
         cwnd: 300_000,
         in_flight: 0,
         symbol_bytes: 1000,
@@ -197,4 +198,14 @@ fn a_block_is_protected_better_where_the_next_ones_would_wait_for_it() {
     paced.load.hold_back(epoch());
     let held_back = protection_of(&mut paced, &paths);
     assert_eq!(held_back, 6, "a full buffer sets the pace");
+}
+
+#[test]
+fn a_path_that_lost_little_of_late_is_not_trusted_to_stay_so() {
+    let lucky = [PathView {
+        loss_long: 0.1,
+        ..path(0, 0.005)
+    }];
+    let protection = protection_of(&mut EarliestArrival::new(), &lucky);
+    assert_eq!(protection, 6, "as for one in ten");
 }

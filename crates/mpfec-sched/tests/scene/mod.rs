@@ -27,6 +27,7 @@ pub(crate) fn path(slot: usize, mbit: f64, rtt: Duration, loss: f64) -> PathView
         rto: rtt * 2,
         one_way: rtt / 2,
         loss,
+        loss_long: loss,
         cwnd: ((rate * rtt.as_secs_f64()) as u64).max(10 * SYMBOL),
         in_flight: 0,
         symbol_bytes: SYMBOL,
