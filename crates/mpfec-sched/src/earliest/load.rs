@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::view::BlockView;
-
 /// Source symbols written per second, a running mean over half a second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
@@ -33,12 +31,10 @@ impl Load {
         self.held_back = Some(now);
     }
 
-    /// How many blocks of `block`'s size an application writes at its own pace.
-    pub(super) fn blocks_per_second(&self, block: &BlockView, now: Instant) -> f64 {
-        match self.held_back {
-            Some(last) if now.saturating_duration_since(last) < HELD_BACK => 0.0,
-            _ => self.get(now) / f64::from(block.source_symbols.max(1)),
-        }
+    /// Whether it is the application that sets the pace.
+    pub(super) fn is_paced(&self, now: Instant) -> bool {
+        self.held_back
+            .is_none_or(|last| now.saturating_duration_since(last) >= HELD_BACK)
     }
 
     fn mean(&self, now: Instant) -> f64 {

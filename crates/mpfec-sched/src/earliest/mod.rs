@@ -136,7 +136,12 @@ impl EarliestArrival {
         if written > 0 {
             self.load.add(view.now, written);
         }
-        self.losses.refresh(view.paths, PathView::loss_to_expect);
+        // Bulk data are repaired on feedback, which what is lost now decides.
+        if self.load.is_paced(view.now) {
+            self.losses.refresh(view.paths, PathView::loss_to_expect);
+        } else {
+            self.losses.refresh(view.paths, PathView::loss_bounded);
+        }
     }
 
     /// In-flight symbols that are expected to be answered.
@@ -170,10 +175,12 @@ impl EarliestArrival {
         outlook: &Outlook,
         view: &View<'_>,
     ) -> Option<(Assignment, u32)> {
-        let paced = view
-            .blocks
-            .first()
-            .map_or(0.0, |block| self.load.blocks_per_second(block, view.now));
+        let paced = match view.blocks.first() {
+            Some(block) if self.load.is_paced(view.now) => {
+                self.load.get(view.now) / f64::from(block.source_symbols.max(1))
+            }
+            _ => 0.0,
+        };
         let protection = match mode {
             _ if !view.may_protect => [Target::FEEDBACK; MAX_PATHS],
             Mode::Busy => outlook.protection(self.ledger.exponent(slot), paced, view),
