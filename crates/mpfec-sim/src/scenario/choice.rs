@@ -41,11 +41,19 @@ impl Plan {
     /// ([`Setup::limit_mbps`](crate::Setup::limit_mbps)). `None` if they cross shared links.
     #[must_use]
     pub fn limit_mbps(&self) -> Option<f64> {
-        let limit = |path: &usize| {
-            let is_alone = self.via[*path].is_empty();
-            self.setup.paths[*path].limit_mbps().filter(|_| is_alone)
-        };
-        self.paths.iter().map(limit).sum()
+        self.paths.iter().map(|path| self.path_limit(*path)).sum()
+    }
+
+    /// The same of the path that carries most.
+    #[must_use]
+    pub fn best_path_limit_mbps(&self) -> Option<f64> {
+        let limits: Option<Vec<f64>> = self.paths.iter().map(|p| self.path_limit(*p)).collect();
+        limits?.into_iter().reduce(f64::max)
+    }
+
+    fn path_limit(&self, path: usize) -> Option<f64> {
+        let is_alone = self.via[path].is_empty();
+        self.setup.paths[path].limit_mbps().filter(|_| is_alone)
     }
 
     /// What the receive buffer lets through on the path of the smallest round trip, in Mbit/s.

@@ -151,7 +151,7 @@
 //! | `kind` | keys | |
 //! | --- | --- | --- |
 //! | `bulk` | `bytes` | one stream, as fast as it goes; without an end if `bytes` is absent |
-//! | `blocks` | `block_bytes` (32768), `rate_mbps` or `load_percent` (of the limit), `blocks` | one stream in blocks whose delay is measured; as fast as it goes, without an end |
+//! | `blocks` | `block_bytes` (32768), `rate_mbps`, `load_percent` (of the limit) or `best_path_load_percent` (of the best path's), `blocks` | one stream in blocks whose delay is measured; as fast as it goes, without an end |
 //! | `video` | `rate_mbps`, `deadline_ms`: needed; `fps` (25) | frames at a constant rate; complete if read within the deadline |
 //! | `web` | `objects`, `object_bytes` or `page_bytes`: needed; `pages`, `parallel` (100), `pause_s` (0) | the server asks for the first object of a page, then for all others, each on its own stream |
 //!

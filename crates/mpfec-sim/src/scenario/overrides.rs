@@ -151,7 +151,7 @@ const EXCLUSIVE: &[&[&str]] = &[
     &["burst", "gilbert"],
     &["packet_bytes", "packet_mix"],
     &["object_bytes", "page_bytes"],
-    &["rate_mbps", "load_percent"],
+    &["rate_mbps", "load_percent", "best_path_load_percent"],
 ];
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub(super) struct ApplicationTable {
     block_bytes: Option<f64>,
     rate_mbps: Option<f64>,
     load_percent: Option<f64>,
+    best_path_load_percent: Option<f64>,
     blocks: Option<f64>,
     fps: Option<f64>,
     deadline_ms: Option<f64>,
@@ -37,11 +38,17 @@ enum Kind {
     Web,
 }
 
+/// What the paths of a case carry, in Mbit/s; `None` if they cross shared links.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) together: Option<f64>,
+    pub(super) best_path: Option<f64>,
+}
+
 impl ApplicationTable {
-    /// `limit` is what the paths carry together, in Mbit/s.
-    pub(super) fn read(&self, limit: Option<f64>) -> Result<Application, Trouble> {
+    pub(super) fn read(&self, limits: Limits) -> Result<Application, Trouble> {
         self.check_keys()?;
-        self.read_kind(limit)
+        self.read_kind(limits)
             .map_err(|problem| Trouble::of_key(["application"], problem).named("application"))
     }
 
@@ -56,7 +63,13 @@ impl ApplicationTable {
             },
             allowed: match self.kind {
                 Kind::Bulk => &["bytes"],
-                Kind::Blocks => &["block_bytes", "rate_mbps", "load_percent", "blocks"],
+                Kind::Blocks => &[
+                    "block_bytes",
+                    "rate_mbps",
+                    "load_percent",
+                    "best_path_load_percent",
+                    "blocks",
+                ],
                 Kind::Video => &["fps", "rate_mbps", "deadline_ms"],
                 Kind::Web => &[
                     "objects",
@@ -73,6 +86,10 @@ impl ApplicationTable {
             ("block_bytes", self.block_bytes.is_some()),
             ("rate_mbps", self.rate_mbps.is_some()),
             ("load_percent", self.load_percent.is_some()),
+            (
+                "best_path_load_percent",
+                self.best_path_load_percent.is_some(),
+            ),
             ("blocks", self.blocks.is_some()),
             ("fps", self.fps.is_some()),
             ("deadline_ms", self.deadline_ms.is_some()),
@@ -85,7 +102,7 @@ impl ApplicationTable {
         ])
     }
 
-    fn read_kind(&self, limit: Option<f64>) -> Result<Application, ScenarioProblem> {
+    fn read_kind(&self, limits: Limits) -> Result<Application, ScenarioProblem> {
         Ok(match self.kind {
             Kind::Bulk => Application::Bulk {
                 bytes: optional("bytes", self.bytes, 1.0, MOST_BYTES)?,
@@ -97,7 +114,7 @@ impl ApplicationTable {
                     1.0,
                     1e9,
                 )?,
-                rate: self.block_rate(limit)?,
+                rate: self.block_rate(limits)?,
                 count: optional("blocks", self.blocks, 1.0, 1e9)?,
             },
             Kind::Video => {
@@ -119,21 +136,34 @@ impl ApplicationTable {
         })
     }
 
-    fn block_rate(&self, limit: Option<f64>) -> Result<Option<u64>, ScenarioProblem> {
-        match (self.rate_mbps, self.load_percent) {
-            (Some(_), Some(_)) => Err(ScenarioProblem::Other(
-                "blocks come at either a rate_mbps or a load_percent".to_owned(),
-            )),
-            (None, Some(load)) => {
-                let load = range("load_percent", load, 0.1, 1000.0)?;
-                let limit = limit.ok_or_else(|| {
-                    let problem = "load_percent is of paths that cross no shared link";
-                    ScenarioProblem::Other(problem.to_owned())
-                })?;
-                rate("load_percent", load / 100.0 * limit).map(Some)
-            }
-            (mbps, None) => mbps.map(|mbps| rate("rate_mbps", mbps)).transpose(),
+    fn block_rate(&self, limits: Limits) -> Result<Option<u64>, ScenarioProblem> {
+        let loads = [
+            ("load_percent", self.load_percent, limits.together),
+            (
+                "best_path_load_percent",
+                self.best_path_load_percent,
+                limits.best_path,
+            ),
+        ];
+        let mut rates = Vec::new();
+        if let Some(mbps) = self.rate_mbps {
+            rates.push(rate("rate_mbps", mbps)?);
         }
+        for (key, load, limit) in loads {
+            let Some(load) = load else { continue };
+            let load = range(key, load, 0.1, 1000.0)?;
+            let limit = limit.ok_or_else(|| {
+                ScenarioProblem::Other(format!("{key} is of paths that cross no shared link"))
+            })?;
+            rates.push(rate(key, load / 100.0 * limit)?);
+        }
+        if rates.len() > 1 {
+            return Err(ScenarioProblem::Other(
+                "blocks come at one of rate_mbps, load_percent and best_path_load_percent"
+                    .to_owned(),
+            ));
+        }
+        Ok(rates.pop())
     }
 
     fn read_web(&self) -> Result<Application, ScenarioProblem> {

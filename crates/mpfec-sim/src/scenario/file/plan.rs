@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Table;
 
+use super::application::Limits;
 use super::change::check_rate;
 use super::place::{Trouble, range, ranked, whole};
 use super::traffic::{LONGEST_S, MOST_MBPS};
@@ -77,7 +78,10 @@ impl ScenarioTable {
                 .map(|bytes| bytes as u16 - 28),
         };
         if let Some(table) = &self.application {
-            plan.application = table.read(plan.limit_mbps())?;
+            plan.application = table.read(Limits {
+                together: plan.limit_mbps(),
+                best_path: plan.best_path_limit_mbps(),
+            })?;
         }
         if plan.duration.as_secs_f64() / plan.sample.as_secs_f64() > MOST_SAMPLES {
             let problem = format!("a time series has at most {MOST_SAMPLES} steps of sample_s");
