@@ -50,7 +50,7 @@ const SOUND_MARGIN: f64 = 1.1;
 
 /// Symbols per second that arrive. What a path that is not asked for two thirds of its congestion
 /// window could carry is told by that window: its rate is paced by what was asked for.
-fn arriving_rate(path: &PathView) -> f64 {
+pub(crate) fn arriving_rate(path: &PathView) -> f64 {
     let mut rate = 1.0 / path.symbol_seconds();
     if path.in_flight < path.cwnd / 3 * 2 {
         let window = path.cwnd as f64 / path.symbol_bytes.max(1) as f64;

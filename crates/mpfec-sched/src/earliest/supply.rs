@@ -2,6 +2,7 @@
 
 use crate::memo::Target;
 use crate::view::{BlockView, MAX_PATHS, PathView, View};
+use crate::worth::arriving_rate;
 
 /// The paths from the point of view of the one that asks.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +60,7 @@ impl Outlook {
             longest = longest.max(other.delay);
             outlook.soonest = outlook.soonest.min(other.delay + other.symbol);
             if other.delay < me.delay {
-                outlook.faster += rate;
+                outlook.faster += arriving_rate(path);
             }
             // A strict order of the paths: the first of them finds that nobody else comes
             // first, so that never all paths wait for each other.

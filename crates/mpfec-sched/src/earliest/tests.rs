@@ -209,3 +209,36 @@ fn a_path_that_lost_little_of_late_is_not_trusted_to_stay_so() {
     let protection = protection_of(&mut EarliestArrival::new(), &lucky);
     assert_eq!(protection, 6, "as for one in ten");
 }
+
+/// Whether 600 symbols a second take a path of 150 ms one way beside one of 20 ms that is paced
+/// at 500 and has room for 1000.
+fn takes_the_slow_path(in_flight: u64) -> bool {
+    let fast = PathView {
+        srtt: Duration::from_millis(40),
+        one_way: Duration::from_millis(20),
+        cwnd: 40_000,
+        in_flight,
+        pacing_rate: 500_000,
+        ..path(0, 0.0)
+    };
+    let slow = PathView {
+        srtt: Duration::from_millis(300),
+        one_way: Duration::from_millis(150),
+        ..path(1, 0.0)
+    };
+    let paths = [fast, slow];
+    let blocks = [unsent()];
+    let mut scheduler = EarliestArrival::new();
+    scheduler.load.add(epoch() + RTT, 300);
+    let now = View {
+        writer_blocked: false,
+        ..view(&paths, &blocks)
+    };
+    scheduler.select(1, 1, &now).is_some()
+}
+
+#[test]
+fn paced_data_leave_a_slow_path_out_while_the_fast_one_has_room_for_more() {
+    assert!(!takes_the_slow_path(20_000));
+    assert!(takes_the_slow_path(36_000), "the fast one is full");
+}

@@ -48,6 +48,7 @@ const FILES: &[(&str, &str)] = files![
     "shared-bottleneck.toml",
     "limits.toml",
     "grid.toml",
+    "grid-delay.toml",
     "fairness.toml",
     "fairness-self.toml",
     "fairness-balance.toml",

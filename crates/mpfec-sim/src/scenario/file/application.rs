@@ -205,3 +205,33 @@ fn optional(
 
 /// 1 PB.
 const MOST_BYTES: f64 = 1e15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_rate(keys: &str) -> Result<Option<u64>, ScenarioProblem> {
+        let table: ApplicationTable =
+            toml::from_str(&format!("kind = \"blocks\"\n{keys}")).expect("TOML");
+        table.block_rate(Limits {
+            together: Some(40.0),
+            best_path: Some(30.0),
+        })
+    }
+
+    #[test]
+    fn blocks_come_at_a_rate_or_at_a_share_of_what_all_paths_or_the_best_one_carry() {
+        assert_eq!(block_rate("").expect("as fast as it goes"), None);
+        assert_eq!(
+            block_rate("rate_mbps = 8").expect("a rate"),
+            Some(8_000_000)
+        );
+        let of_all = block_rate("load_percent = 70").expect("a share");
+        assert_eq!(of_all, Some(28_000_000));
+        let of_best = block_rate("best_path_load_percent = 70").expect("a share");
+        assert_eq!(of_best, Some(21_000_000));
+        let error = block_rate("load_percent = 70\nbest_path_load_percent = 70");
+        let error = error.expect_err("two rates").to_string();
+        assert!(error.contains("one of rate_mbps, load_percent"), "{error}");
+    }
+}
