@@ -96,6 +96,37 @@ impl PathView {
     }
 }
 
+#[cfg(test)]
+impl PathView {
+    /// A path of 1000 symbols a second with room in its window, for tests.
+    pub(crate) fn example(slot: usize, loss: f64, rtt: Duration, now: Instant) -> Self {
+        Self {
+            id: PathId(slot as u32),
+            slot,
+            srtt: rtt,
+            min_rtt: rtt,
+            rttvar: rtt / 8,
+            rto: 2 * rtt,
+            one_way: rtt / 2,
+            loss,
+            loss_long: loss,
+            cwnd: 300_000,
+            in_flight: 0,
+            symbol_bytes: 1000,
+            pacing_rate: 1_000_000,
+            next_send: now,
+            since_oldest: Duration::ZERO,
+            suspected: false,
+            backup: false,
+            bandwidth: 1_000_000,
+            loss_estimate: LossEstimate {
+                rate: loss,
+                deviation: 0.0,
+            },
+        }
+    }
+}
+
 /// One source block that the peer does not fully have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BlockView {

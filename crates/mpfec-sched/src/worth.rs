@@ -64,35 +64,15 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::redundancy::LossEstimate;
-    use crate::view::PathId;
 
     const RTT: Duration = Duration::from_millis(200);
 
     fn path(slot: usize, loss: f64, in_flight: u64, now: Instant) -> PathView {
         PathView {
-            id: PathId(slot as u32),
-            slot,
-            srtt: RTT,
-            min_rtt: RTT,
-            rttvar: RTT / 8,
-            rto: 2 * RTT,
-            one_way: RTT / 2,
-            loss,
-            loss_long: loss,
             cwnd: 100_000,
             in_flight,
-            symbol_bytes: 1000,
             pacing_rate: 390_000,
-            next_send: now,
-            since_oldest: Duration::ZERO,
-            suspected: false,
-            backup: false,
-            bandwidth: 300_000,
-            loss_estimate: LossEstimate {
-                rate: loss,
-                deviation: 0.0,
-            },
+            ..PathView::example(slot, loss, RTT, now)
         }
     }
 

@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::redundancy::LossEstimate;
-use crate::view::{PathId, PathView};
+use crate::view::PathView;
 
 const RTT: Duration = Duration::from_millis(200);
 
@@ -15,32 +14,8 @@ fn epoch() -> Instant {
     *EPOCH.get_or_init(Instant::now)
 }
 
-/// A path of 1000 symbols a second with room in its window.
 fn path(slot: usize, loss: f64) -> PathView {
-    PathView {
-        id: PathId(slot as u32),
-        slot,
-        srtt: RTT,
-        min_rtt: RTT,
-        rttvar: RTT / 8,
-        rto: 2 * RTT,
-        one_way: RTT / 2,
-        loss,
-        loss_long: loss,
-        cwnd: 300_000,
-        in_flight: 0,
-        symbol_bytes: 1000,
-        pacing_rate: 1_000_000,
-        next_send: epoch(),
-        since_oldest: Duration::ZERO,
-        suspected: false,
-        backup: false,
-        bandwidth: 1_000_000,
-        loss_estimate: LossEstimate {
-            rate: loss,
-            deviation: 0.0,
-        },
-    }
+    PathView::example(slot, loss, RTT, epoch())
 }
 
 /// A block of ten symbols that all left, of which the peer `lacks` some and some fly on path 0.
