@@ -79,6 +79,12 @@ pub trait CongestionController: fmt::Debug + Send {
         None
     }
 
+    /// Bytes per second that the path has carried of late and is expected to carry again, if it
+    /// lets out less now for a round trip or two only; 0 if that is not known.
+    fn lasting_rate(&self) -> u64 {
+        0
+    }
+
     /// Short lower-case name of the present state, for people.
     fn state(&self) -> &'static str;
 

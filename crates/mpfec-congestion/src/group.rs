@@ -131,6 +131,10 @@ impl<C: CongestionController> CongestionController for GroupControl<C> {
         self.inner.pacing_rate()
     }
 
+    fn lasting_rate(&self) -> u64 {
+        self.inner.lasting_rate()
+    }
+
     fn state(&self) -> &'static str {
         self.inner.state()
     }

@@ -153,7 +153,7 @@ impl Allocator {
     fn refresh(&mut self, view: &View<'_>) {
         self.protection
             .losses
-            .refresh(view.paths, PathView::loss_bounded);
+            .refresh(view.paths, PathView::single_losses);
         if self.seen == Some(view.version) {
             return;
         }

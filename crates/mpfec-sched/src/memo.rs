@@ -1,6 +1,6 @@
 //! Remembers how many further symbols a block needs: blocks in flight look alike.
 
-use crate::delta::further;
+use crate::delta::{LossProcess, further};
 use crate::view::{MAX_PATHS, PathView};
 
 /// A failure probability to stay below, in steps of an eighth of an octave.
@@ -46,30 +46,63 @@ impl Target {
     }
 }
 
-/// Loss rates of the paths by slot, in steps of a tenth, so that small drift changes nothing.
+/// How the paths lose symbols, by slot, in steps, so that small drift changes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LossClasses {
-    rates: [f64; MAX_PATHS],
-    classes: [u8; MAX_PATHS],
+    seen: [Option<LossProcess>; MAX_PATHS],
+    classes: [LossClass; MAX_PATHS],
 }
 
 impl LossClasses {
-    /// Follows the paths' `loss` rates.
-    pub(crate) fn refresh(&mut self, paths: &[PathView], loss: impl Fn(&PathView) -> f64) {
+    /// Follows the paths.
+    pub(crate) fn refresh(&mut self, paths: &[PathView], loss: impl Fn(&PathView) -> LossProcess) {
         for path in paths {
             let loss = loss(path);
-            let Some(rate) = self.rates.get_mut(path.slot) else {
+            let Some(seen) = self.seen.get_mut(path.slot) else {
                 continue;
             };
-            if *rate != loss {
-                *rate = loss;
-                self.classes[path.slot] = class_of(loss);
+            if *seen != Some(loss) {
+                *seen = Some(loss);
+                self.classes[path.slot] = LossClass::of(loss);
             }
         }
     }
 
-    fn of(&self, slot: usize) -> u8 {
-        self.classes.get(slot).copied().unwrap_or(0)
+    fn of(&self, slot: usize) -> LossClass {
+        self.classes.get(slot).copied().unwrap_or_default()
+    }
+}
+
+/// A step of loss rates, and one of bursts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct LossClass {
+    /// 0 for no loss worth a symbol, else a step of a tenth above [`LEAST`].
+    rate: u8,
+    /// Half octaves; 0 for independent losses.
+    burst: u8,
+}
+
+impl LossClass {
+    fn of(loss: LossProcess) -> Self {
+        if loss.rate < LEAST / 2.0 {
+            return Self::default();
+        }
+        let steps = ((loss.rate / LEAST).ln() / STEP.ln()).round().max(0.0);
+        let octaves = loss.burst.max(1.0).log2();
+        Self {
+            rate: (1.0 + steps).min(254.0) as u8,
+            burst: (BURST_STEPS * octaves).round().min(MOST_BURST) as u8,
+        }
+    }
+
+    fn process(self) -> LossProcess {
+        let Some(steps) = self.rate.checked_sub(1) else {
+            return LossProcess::independent(0.0);
+        };
+        LossProcess {
+            rate: (LEAST * STEP.powi(i32::from(steps))).min(0.95),
+            burst: (f64::from(self.burst) / BURST_STEPS).exp2(),
+        }
     }
 }
 
@@ -103,13 +136,14 @@ impl Memo {
         let mut classes = losses.classes;
         for (class, &count) in classes.iter_mut().zip(flights) {
             if count == 0 {
-                *class = 0;
+                *class = LossClass::default();
             }
         }
         let key = Key {
             missing,
             flights: *flights,
             classes,
+            slot,
             new: losses.of(slot),
             target,
         };
@@ -132,22 +166,32 @@ impl Memo {
 struct Key {
     missing: u32,
     flights: [u16; MAX_PATHS],
-    classes: [u8; MAX_PATHS],
-    new: u8,
+    classes: [LossClass; MAX_PATHS],
+    slot: usize,
+    new: LossClass,
     target: Target,
 }
 
 impl Key {
     fn index(&self) -> usize {
-        let flights = self
-            .flights
-            .iter()
-            .fold(0u128, |all, &n| all << 16 | u128::from(n));
+        let together = |all: u128, part: u16| all << 16 | u128::from(part);
+        let flights = self.flights.into_iter().fold(0, together);
+        let classes = self
+            .classes
+            .map(|class| u16::from_le_bytes([class.rate, class.burst]));
+        let classes = classes.into_iter().fold(0, together);
+        let asked = [
+            self.new.rate,
+            self.new.burst,
+            self.target.0,
+            self.slot as u8,
+        ];
         let mut hash = flights as u64;
         for word in [
             (flights >> 64) as u64,
-            u64::from_le_bytes(self.classes),
-            u64::from(self.missing) << 16 | u64::from(self.new) << 8 | u64::from(self.target.0),
+            classes as u64,
+            (classes >> 64) as u64,
+            u64::from(self.missing) << 32 | u64::from(u32::from_le_bytes(asked)),
         ] {
             hash = (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         }
@@ -155,20 +199,17 @@ impl Key {
     }
 
     fn compute(&self) -> u32 {
-        let mut flights = [(0, 0.0); MAX_PATHS];
-        for (flight, (&count, &class)) in flights
-            .iter_mut()
-            .zip(self.flights.iter().zip(&self.classes))
-        {
-            *flight = (u32::from(count), rate_of(class));
+        let mut others = [(0, LossProcess::independent(0.0)); MAX_PATHS];
+        let mut own = 0;
+        for (slot, other) in others.iter_mut().enumerate() {
+            if slot == self.slot {
+                own = u32::from(self.flights[slot]);
+            } else {
+                *other = (u32::from(self.flights[slot]), self.classes[slot].process());
+            }
         }
-        further(
-            self.missing,
-            0,
-            &flights,
-            rate_of(self.new),
-            self.target.probability(),
-        )
+        let own = (own, self.new.process());
+        further(self.missing, 0, &others, own, self.target.probability())
     }
 }
 
@@ -178,24 +219,13 @@ struct Entry {
     further: u32,
 }
 
-/// 0 for no loss worth a symbol, else a step of a tenth above [`LEAST`].
-fn class_of(loss: f64) -> u8 {
-    if loss < LEAST / 2.0 {
-        return 0;
-    }
-    (1.0 + ((loss / LEAST).ln() / STEP.ln()).round().max(0.0)).min(254.0) as u8
-}
-
-fn rate_of(class: u8) -> f64 {
-    match class.checked_sub(1) {
-        Some(steps) => (LEAST * STEP.powi(i32::from(steps))).min(0.95),
-        None => 0.0,
-    }
-}
-
 /// The smallest loss rate told from none.
 const LEAST: f64 = 0.0005;
 const STEP: f64 = 1.1;
+
+/// Steps of bursts to an octave, and the longest ones told from others, 32 symbols.
+const BURST_STEPS: f64 = 2.0;
+const MOST_BURST: f64 = 10.0;
 
 const ENTRY_BITS: u32 = 11;
 const ENTRIES: usize = 1 << ENTRY_BITS;
@@ -207,10 +237,20 @@ mod tests {
     #[test]
     fn a_loss_rate_comes_back_within_a_twentieth() {
         for loss in [0.0005, 0.001, 0.01, 0.02, 0.05, 0.2, 0.5, 0.9] {
-            let back = rate_of(class_of(loss));
+            let back = LossClass::of(LossProcess::independent(loss)).process().rate;
             assert!((back / loss - 1.0).abs() < 0.051, "{loss} {back}");
         }
-        assert_eq!(rate_of(class_of(0.0)), 0.0);
+        let none = LossClass::of(LossProcess::independent(0.0));
+        assert_eq!(none.process().rate, 0.0);
+    }
+
+    #[test]
+    fn the_length_of_bursts_comes_back_within_a_fifth() {
+        for burst in [1.0, 1.3, 2.0, 3.3, 7.0, 20.0, 32.0] {
+            let process = LossProcess { rate: 0.1, burst };
+            let back = LossClass::of(process).process().burst;
+            assert!((back / burst - 1.0).abs() < 0.2, "{burst} {back}");
+        }
     }
 
     #[test]
@@ -228,10 +268,10 @@ mod tests {
     #[test]
     fn what_is_remembered_is_what_was_computed() {
         let mut memo = Memo::new();
-        let losses = LossClasses {
-            rates: [0.0; 8],
-            classes: [40, 10, 0, 0, 0, 0, 0, 0],
-        };
+        let mut losses = LossClasses::default();
+        for (slot, rate, burst) in [(0, 0.02, 1.0), (1, 0.001, 6.0)] {
+            losses.classes[slot] = LossClass::of(LossProcess { rate, burst });
+        }
         for missing in 0..200u32 {
             let mut flights = [0; MAX_PATHS];
             flights[0] = (missing / 2) as u16;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use crate::delta::LossProcess;
 use crate::redundancy::LossEstimate;
 
 /// Most paths that a connection uses at once.
@@ -39,6 +40,8 @@ pub struct PathView {
     pub loss: f64,
     /// The same over so many packets that chance hardly shows.
     pub loss_long: f64,
+    /// Mean number of packets lost in a row; 1 where each is lost on its own.
+    pub loss_burst: f64,
     /// Congestion window in bytes.
     pub cwnd: u64,
     /// Bytes in flight.
@@ -47,6 +50,9 @@ pub struct PathView {
     pub symbol_bytes: u64,
     /// Bytes per second that the pacer lets out; 0 if it does not pace.
     pub pacing_rate: u64,
+    /// Bytes per second that the path is expected to carry, though something, such as a drain of
+    /// its queue, lets less out for a round trip or two; 0 if that is not known.
+    pub lasting_rate: u64,
     /// When window and pacer let the next packet out.
     pub next_send: Instant,
     /// Time since the oldest unacknowledged packet left (`tau_f`, FMTCP Eq. 10).
@@ -84,15 +90,33 @@ impl PathView {
         (self.symbol_bytes as f64 / rate.max(1.0)).clamp(MIN_SECONDS, MAX_SECONDS)
     }
 
+    /// The least [`symbol_seconds`](Self::symbol_seconds) that are to be expected later.
+    pub(crate) fn lasting_symbol_seconds(&self) -> f64 {
+        let now = self.symbol_seconds();
+        if self.lasting_rate == 0 {
+            return now;
+        }
+        let lasting = self.symbol_bytes as f64 / self.lasting_rate as f64;
+        now.min(lasting.max(MIN_SECONDS))
+    }
+
     /// The loss rate within bounds that every formula survives.
     pub(crate) fn loss_bounded(&self) -> f64 {
         bounded(self.loss)
     }
 
+    /// [`loss_bounded`](Self::loss_bounded) as losses that have nothing to do with one another.
+    pub(crate) fn single_losses(&self) -> LossProcess {
+        LossProcess::independent(self.loss_bounded())
+    }
+
     /// What protection ahead of loss has to reckon with: a path that happened to lose little
-    /// of late may lose its share again.
-    pub(crate) fn loss_to_expect(&self) -> f64 {
-        bounded(self.loss).max(bounded(self.loss_long))
+    /// of late may lose its share again, and what it loses in a row it loses of one block.
+    pub(crate) fn losses_to_expect(&self) -> LossProcess {
+        LossProcess {
+            rate: bounded(self.loss).max(bounded(self.loss_long)),
+            burst: self.loss_burst,
+        }
     }
 }
 
@@ -110,10 +134,12 @@ impl PathView {
             one_way: rtt / 2,
             loss,
             loss_long: loss,
+            loss_burst: 1.0,
             cwnd: 300_000,
             in_flight: 0,
             symbol_bytes: 1000,
             pacing_rate: 1_000_000,
+            lasting_rate: 0,
             next_send: now,
             since_oldest: Duration::ZERO,
             suspected: false,

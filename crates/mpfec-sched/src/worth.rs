@@ -16,14 +16,15 @@ pub(crate) fn adds_throughput(path: usize, window: u64, view: &View<'_>) -> bool
         .usable()
         .filter(|&(index, other)| index != path && (delivery(other), index) < mine)
     {
-        sooner += arriving_rate(other);
+        sooner += arriving_rate(other, other.symbol_seconds());
         shortest = shortest.min(other.srtt.as_secs_f64());
     }
     if sooner == 0.0 {
         return true;
     }
     let in_window = window / (SOUND_MARGIN * me.srtt.as_secs_f64()).max(1e-6);
-    let with = (sooner + arriving_rate(me)).min(in_window);
+    let own = arriving_rate(me, me.symbol_seconds());
+    let with = (sooner + own).min(in_window);
     let without = sooner.min(window / shortest.max(1e-6));
     with > without
 }
@@ -48,10 +49,11 @@ fn delivery(path: &PathView) -> f64 {
 /// Where a window is about filled without a path, estimates of rates and delays do not decide.
 const SOUND_MARGIN: f64 = 1.1;
 
-/// Symbols per second that arrive. What a path that is not asked for two thirds of its congestion
-/// window could carry is told by that window: its rate is paced by what was asked for.
-pub(crate) fn arriving_rate(path: &PathView) -> f64 {
-    let mut rate = 1.0 / path.symbol_seconds();
+/// Symbols per second that arrive if one leaves every `symbol` seconds. What a path that is not
+/// asked for two thirds of its congestion window could carry is told by that window: its rate is
+/// paced by what was asked for.
+pub(crate) fn arriving_rate(path: &PathView, symbol: f64) -> f64 {
+    let mut rate = 1.0 / symbol;
     if path.in_flight < path.cwnd / 3 * 2 {
         let window = path.cwnd as f64 / path.symbol_bytes.max(1) as f64;
         rate = rate.max(window / path.srtt.as_secs_f64().max(MIN_SECONDS));

@@ -17,6 +17,7 @@ fn a_and_b() -> [PathView; 2] {
     [path(0, 1.0, ms(200), 0.0), path(1, 1.0, ms(20), 0.0)].map(|path| PathView {
         cwnd: 5 * SYMBOL,
         pacing_rate: 0,
+        lasting_rate: 0,
         bandwidth: 5 * SYMBOL * 1000 / path.srtt.as_millis() as u64,
         ..path
     })

@@ -1,4 +1,4 @@
-//! What a path has carried at best.
+//! What a path has carried, at best and of late.
 
 /// The most that was delivered in each of two rounds in a row, on this path and on all paths of
 /// the connection, fading by a third in two minutes: a path that others use as well carries more
@@ -8,15 +8,20 @@ pub(super) struct Carried {
     /// Packets per second.
     own: f64,
     all: f64,
+    /// The same on this path, fading by 3 % in each round that the application does not limit.
+    lately: f64,
     last: f64,
 }
 
 impl Carried {
     /// A round of `length` seconds has delivered so many packets per second, and this path had
-    /// that part of the connection's rate.
-    pub(super) fn on_round(&mut self, delivered: f64, part: f64, length: f64) {
+    /// that part of the connection's rate. A round that the application has `limited` shows no limit
+    /// of the path.
+    pub(super) fn on_round(&mut self, delivered: f64, part: f64, length: f64, limited: bool) {
         let fading = (-length / FADES).exp();
         let borne_out = delivered.min(std::mem::replace(&mut self.last, delivered));
+        let kept = if limited { 1.0 } else { KEPT_LATELY };
+        self.lately = (self.lately * kept).max(borne_out);
         self.own = (self.own * fading).max(borne_out);
         self.all = (self.all * fading).max(borne_out / part);
     }
@@ -24,6 +29,11 @@ impl Carried {
     /// Packets per second on this path.
     pub(super) fn own(&self) -> f64 {
         self.own
+    }
+
+    /// Packets per second on this path of late.
+    pub(super) fn lately(&self) -> f64 {
+        self.lately
     }
 
     /// Packets per second on all paths of the connection.
@@ -41,12 +51,15 @@ impl Carried {
     pub(super) fn resize(&mut self, scale: f64) {
         self.own *= scale;
         self.all *= scale;
+        self.lately *= scale;
         self.last *= scale;
     }
 }
 
 /// Seconds in which what is known fades to `1 / e`.
 const FADES: f64 = 300.0;
+/// What a round leaves of what is known of late.
+pub(super) const KEPT_LATELY: f64 = 0.97;
 
 #[cfg(test)]
 mod tests {
@@ -56,7 +69,7 @@ mod tests {
     fn acknowledgements_that_come_in_a_bunch_once_are_not_believed() {
         let mut carried = Carried::default();
         for delivered in [100.0, 100.0, 900.0, 100.0, 100.0] {
-            carried.on_round(delivered, 1.0, 0.05);
+            carried.on_round(delivered, 1.0, 0.05, false);
         }
         assert!((99.0..=100.0).contains(&carried.own()), "{carried:?}");
     }
@@ -65,10 +78,10 @@ mod tests {
     fn what_was_carried_before_others_came_is_known_a_minute_later() {
         let mut carried = Carried::default();
         for _ in 0..20 {
-            carried.on_round(1000.0, 1.0, 0.05);
+            carried.on_round(1000.0, 1.0, 0.05, false);
         }
         for _ in 0..1200 {
-            carried.on_round(200.0, 1.0, 0.05);
+            carried.on_round(200.0, 1.0, 0.05, false);
         }
         assert!((800.0..850.0).contains(&carried.own()), "{carried:?}");
     }
@@ -77,7 +90,7 @@ mod tests {
     fn one_of_two_subflows_in_a_bottleneck_could_have_half_of_what_both_carried() {
         let mut carried = Carried::default();
         for _ in 0..20 {
-            carried.on_round(900.0, 0.9, 0.05);
+            carried.on_round(900.0, 0.9, 0.05, false);
         }
         let part = carried.part(0.5);
         assert!((490.0..=500.0).contains(&part), "{part}");
@@ -88,10 +101,26 @@ mod tests {
     #[test]
     fn packets_of_half_the_size_pass_twice_as_fast() {
         let mut carried = Carried::default();
-        carried.on_round(100.0, 1.0, 0.05);
-        carried.on_round(100.0, 1.0, 0.05);
+        carried.on_round(100.0, 1.0, 0.05, false);
+        carried.on_round(100.0, 1.0, 0.05, false);
         let before = carried.part(1.0);
         carried.resize(2.0);
         assert_eq!(carried.part(1.0), 2.0 * before);
+    }
+
+    #[test]
+    fn what_was_carried_of_late_is_half_gone_after_23_rounds_unless_the_application_limits() {
+        let mut carried = Carried::default();
+        for _ in 0..20 {
+            carried.on_round(1000.0, 1.0, 0.05, false);
+        }
+        for _ in 0..100 {
+            carried.on_round(300.0, 1.0, 0.05, true);
+        }
+        assert_eq!(carried.lately(), 1000.0);
+        for _ in 0..23 {
+            carried.on_round(300.0, 1.0, 0.05, false);
+        }
+        assert!((490.0..510.0).contains(&carried.lately()), "{carried:?}");
     }
 }

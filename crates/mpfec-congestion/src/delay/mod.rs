@@ -55,7 +55,7 @@ mod tests;
 
 use std::time::Instant;
 
-use self::carried::Carried;
+use self::carried::{Carried, KEPT_LATELY};
 use self::compete::Compete;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
@@ -237,8 +237,9 @@ impl Delay {
             let carried = self.refilled(self.delivered_mean);
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
-        self.carried.on_round(delivered, self.part, length);
-        let fading = if limited { 0.97 } else { 1.0 };
+        self.carried
+            .on_round(delivered, self.part, length, !limited);
+        let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
         self.batch = round.batch;
@@ -435,6 +436,10 @@ impl CongestionController for Delay {
 
     fn pacing_rate(&self) -> Option<u64> {
         Some((self.pace()? * self.mss).max(1.0) as u64)
+    }
+
+    fn lasting_rate(&self) -> u64 {
+        (self.lasting_pace() * self.mss) as u64
     }
 
     fn drains(&self) -> bool {

@@ -87,6 +87,16 @@ impl Delay {
         delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL))
     }
 
+    /// Packets per second that the window stands for, a drain aside, as far as they were delivered of
+    /// late; 0 before the first sample.
+    pub(super) fn lasting_pace(&self) -> f64 {
+        let Some(floor) = self.floor.get() else {
+            return 0.0;
+        };
+        let rtt = (floor + self.queue_delay).max(self.srtt);
+        (self.window / rtt).min(self.refilled(self.carried.lately()))
+    }
+
     /// Packets per second that may leave; `None` before the first sample.
     pub(super) fn pace(&self) -> Option<f64> {
         let rtt = self.pacing_rtt()?;

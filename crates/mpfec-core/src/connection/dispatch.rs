@@ -377,6 +377,8 @@ impl Connection {
         let is_black_hole = path.mtu.on_lost(large, now);
         path.counters.lost_packets += packets;
         path.loss.update(0, packets);
+        let runs = path.losses.runs(lost.iter().map(|lost| lost.packet_number));
+        path.loss.on_runs(packets, runs);
         if let Some(estimates) = &mut path.estimates {
             estimates.on_lost(packets as u32);
         }
@@ -399,7 +401,6 @@ impl Connection {
             };
             let window = path.controller.cwnd() as f64 / f64::from(path.mtu.current());
             path.losses.on_lost(packets as u32, window);
-            let runs = path.losses.runs(lost.iter().map(|lost| lost.packet_number));
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,

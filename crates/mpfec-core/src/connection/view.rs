@@ -86,10 +86,12 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         one_way: srtt.saturating_sub(way_back).max(srtt / 4),
         loss: path.loss.get(),
         loss_long: path.loss.long(),
+        loss_burst: path.loss.burst(),
         cwnd: path.controller.cwnd(),
         in_flight: path.space.bytes_in_flight(),
         symbol_bytes,
         pacing_rate,
+        lasting_rate: path.controller.lasting_rate(),
         next_send,
         since_oldest: path
             .space

@@ -1,4 +1,4 @@
-//! How many of a path's packets get lost.
+//! How many of a path's packets get lost, and how many in a row.
 
 /// Running means over the last two hundred packets or so and over four times as many, all causes.
 #[derive(Debug, Clone, Copy)]
@@ -6,6 +6,9 @@ pub(crate) struct LossRate {
     mean: f64,
     long: f64,
     seen: f64,
+    /// Losses, and runs of them, of late.
+    lost: f64,
+    runs: f64,
 }
 
 impl LossRate {
@@ -14,6 +17,8 @@ impl LossRate {
             mean: PRIOR,
             long: PRIOR,
             seen: 0.0,
+            lost: 0.0,
+            runs: 0.0,
         }
     }
 
@@ -25,6 +30,19 @@ impl LossRate {
     /// The same over the longer time.
     pub(crate) fn long(&self) -> f64 {
         self.long.clamp(0.0005, 0.95)
+    }
+
+    /// Mean number of packets lost in a row.
+    pub(crate) fn burst(&self) -> f64 {
+        (self.lost + PRIOR_RUNS) / (self.runs + PRIOR_RUNS)
+    }
+
+    /// So many packets were lost, in so many runs of consecutive ones.
+    pub(crate) fn on_runs(&mut self, lost: u64, runs: u32) {
+        let lost = lost as f64;
+        let kept = 1.0 - (lost / RUN_HORIZON).min(1.0);
+        self.lost = self.lost * kept + lost;
+        self.runs = self.runs * kept + f64::from(runs);
     }
 
     /// How many losses in a row chance alone hardly explains: less than once in a hundred.
@@ -69,6 +87,10 @@ const PRIOR: f64 = 0.01;
 const PRIOR_WEIGHT: f64 = 16.0;
 const HORIZON: f64 = 256.0;
 const LONG_HORIZON: f64 = 1024.0;
+/// Single losses that are believed in before any is seen.
+const PRIOR_RUNS: f64 = 2.0;
+/// Losses after which half and more of what was seen of runs is forgotten.
+const RUN_HORIZON: f64 = 256.0;
 
 #[cfg(test)]
 mod tests {
@@ -111,5 +133,22 @@ mod tests {
         rate.update(0, 20);
         rate.on_spurious(20);
         assert!(rate.get() <= before.0 && rate.long() <= before.1 + 1e-6);
+    }
+
+    #[test]
+    fn bursts_are_known_after_a_few_of_them_and_forgotten_after_hundreds_of_single_losses() {
+        let mut rate = LossRate::new();
+        assert_eq!(rate.burst(), 1.0);
+        for _ in 0..6 {
+            rate.on_runs(3, 1);
+            rate.on_runs(2, 0);
+        }
+        assert!((3.5..5.0).contains(&rate.burst()), "{}", rate.burst());
+        for _ in 0..1000 {
+            rate.on_runs(1, 1);
+        }
+        assert!(rate.burst() < 1.1, "{}", rate.burst());
+        rate.on_runs(u64::from(u32::MAX), 1);
+        assert!(rate.burst().is_finite(), "{}", rate.burst());
     }
 }

@@ -138,9 +138,9 @@ impl EarliestArrival {
         }
         // Bulk data are repaired on feedback, which what is lost now decides.
         if self.load.is_paced(view.now) {
-            self.losses.refresh(view.paths, PathView::loss_to_expect);
+            self.losses.refresh(view.paths, PathView::losses_to_expect);
         } else {
-            self.losses.refresh(view.paths, PathView::loss_bounded);
+            self.losses.refresh(view.paths, PathView::single_losses);
         }
     }
 
@@ -334,7 +334,9 @@ impl Scheduler for EarliestArrival {
         // Through a small window more passes without the paths that hold it back.
         let worth = worth_having(view);
         self.left_out[slot] = !worth[path];
-        let outlook = Outlook::new(path, &worth, self.ledger.redundancy(), view);
+        let is_paced = self.load.is_paced(view.now);
+        let redundancy = self.ledger.redundancy();
+        let outlook = Outlook::new(path, &worth, redundancy, is_paced, view);
         let bulk = self.is_bulk(&outlook, view);
 
         let mut mode = Mode::Busy;

@@ -28,14 +28,16 @@ pub(super) struct Outlook {
 
 impl Outlook {
     /// `worth` tells which paths carry source symbols at all, `redundancy` is the share of slots
-    /// that go to repair ahead of loss.
+    /// that go to repair ahead of loss. If the application sets the pace, `is_paced`, no path is taken
+    /// for slow that holds packets back for a moment: bulk data move to the others meanwhile.
     pub(super) fn new(
         asking: usize,
         worth: &[bool; MAX_PATHS],
         redundancy: f64,
+        is_paced: bool,
         view: &View<'_>,
     ) -> Self {
-        let me = Estimate::of(&view.paths[asking], true, view);
+        let me = Estimate::of(&view.paths[asking], true, is_paced, view);
         let arrival = me.arrival();
         let mut outlook = Self {
             supply: 0.0,
@@ -52,25 +54,25 @@ impl Outlook {
             let other = if j == asking {
                 me
             } else {
-                Estimate::of(path, false, view)
+                Estimate::of(path, false, is_paced, view)
             };
-            let rate = other.arriving / other.symbol;
+            let rate = other.arriving / other.lasting;
             outlook.rate += rate;
             shortest = shortest.min(other.delay);
             longest = longest.max(other.delay);
             outlook.soonest = outlook.soonest.min(other.delay + other.symbol);
             if other.delay < me.delay {
-                outlook.faster += arriving_rate(path);
+                outlook.faster += arriving_rate(path, other.lasting);
             }
             // A strict order of the paths: the first of them finds that nobody else comes
             // first, so that never all paths wait for each other.
             if j != asking && (other.expected(), j) < (me.expected(), asking) {
-                let before = ((me.expected() - other.expected()) / other.symbol + 1.0).floor();
+                let before = other.symbols_in(me.expected() - other.expected()) + 1.0;
                 outlook.repair_supply += before * other.arriving;
             }
             if j != asking && (other.arrival(), j) < (arrival, asking) {
-                let before = ((arrival - other.wait - other.delay) / other.symbol)
-                    .floor()
+                let before = other
+                    .symbols_in(arrival - other.wait - other.delay)
                     .max(1.0);
                 outlook.supply += before * other.arriving;
                 outlook.growth += me.symbol * rate;
@@ -157,6 +159,9 @@ struct Estimate {
     /// Until its next symbol can leave.
     wait: f64,
     symbol: f64,
+    /// Time for a symbol once what holds the path back for a moment is over, and when that is.
+    lasting: f64,
+    moment: f64,
     delay: f64,
     /// By how much later a symbol is there on average for being lost.
     repair: f64,
@@ -165,7 +170,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn of(path: &PathView, asking: bool, view: &View<'_>) -> Self {
+    fn of(path: &PathView, asking: bool, is_paced: bool, view: &View<'_>) -> Self {
         let mut wait = path
             .next_send
             .saturating_duration_since(view.now)
@@ -175,13 +180,27 @@ impl Estimate {
             let overdue = path.since_oldest.saturating_sub(path.srtt).max(path.rttvar);
             wait = overdue.as_secs_f64();
         }
+        let symbol = path.symbol_seconds();
         Self {
             wait,
-            symbol: path.symbol_seconds(),
+            symbol,
+            lasting: if is_paced {
+                path.lasting_symbol_seconds()
+            } else {
+                symbol
+            },
+            moment: MOMENT * path.srtt.as_secs_f64(),
             delay: path.one_way.as_secs_f64(),
             repair: path.loss_bounded() * LOSS_DELAY * path.srtt.as_secs_f64(),
             arriving: 1.0 - path.loss_bounded(),
         }
+    }
+
+    /// Whole symbols that leave within so many seconds after the wait.
+    fn symbols_in(&self, seconds: f64) -> f64 {
+        let later = (seconds - self.moment).max(0.0);
+        let gained = later * (1.0 / self.lasting - 1.0 / self.symbol);
+        (seconds / self.symbol + gained).floor()
     }
 
     fn arrival(&self) -> f64 {
@@ -196,6 +215,9 @@ impl Estimate {
 
 /// RFC 9002 §6.1.2: a packet is lost this many round trips after it left.
 pub(super) const LOSS_DELAY: f64 = 9.0 / 8.0;
+
+/// Round trips after which what holds a path back for a moment, such as a drain, is over.
+const MOMENT: f64 = 2.0;
 
 /// 1e-4, the least failure probability that is worth a busy slot.
 const MOST_OCTAVES: f64 = 13.3;

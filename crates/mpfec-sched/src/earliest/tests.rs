@@ -185,16 +185,25 @@ fn a_path_that_lost_little_of_late_is_not_trusted_to_stay_so() {
     assert_eq!(protection, 6, "as for one in ten");
 }
 
-/// Whether 600 symbols a second take a path of 150 ms one way beside one of 20 ms that is paced
-/// at 500 and has room for 1000.
-fn takes_the_slow_path(in_flight: u64) -> bool {
+#[test]
+fn bursts_are_made_up_for_with_more_repairs_where_the_application_sets_the_pace() {
+    let bursts = [PathView {
+        loss_burst: 4.0,
+        ..path(0, 0.1)
+    }];
+    let mut paced = EarliestArrival::new();
+    let in_bursts = protection_of(&mut paced, &bursts);
+    assert!((12..=30).contains(&in_bursts), "{in_bursts}, six if single");
+    paced.load.hold_back(epoch());
+    assert_eq!(protection_of(&mut paced, &bursts), 6, "bulk as ever");
+}
+
+/// Whether 600 symbols a second take a path of 150 ms one way beside one of 20 ms, `fast`.
+fn takes_the_slow_path(fast: PathView) -> bool {
     let fast = PathView {
         srtt: Duration::from_millis(40),
         one_way: Duration::from_millis(20),
-        cwnd: 40_000,
-        in_flight,
-        pacing_rate: 500_000,
-        ..path(0, 0.0)
+        ..fast
     };
     let slow = PathView {
         srtt: Duration::from_millis(300),
@@ -214,6 +223,30 @@ fn takes_the_slow_path(in_flight: u64) -> bool {
 
 #[test]
 fn paced_data_leave_a_slow_path_out_while_the_fast_one_has_room_for_more() {
-    assert!(!takes_the_slow_path(20_000));
-    assert!(takes_the_slow_path(36_000), "the fast one is full");
+    // Paced at 500, with room for 1000.
+    let fast = |in_flight| PathView {
+        cwnd: 40_000,
+        in_flight,
+        pacing_rate: 500_000,
+        ..path(0, 0.0)
+    };
+    assert!(!takes_the_slow_path(fast(20_000)));
+    assert!(takes_the_slow_path(fast(36_000)), "the fast one is full");
+}
+
+#[test]
+fn a_drain_of_the_fast_path_moves_nothing_to_the_slow_one() {
+    // Nothing leaves for 10 ms, and little in the 80 after.
+    let draining = PathView {
+        cwnd: 4_000,
+        in_flight: 4_000,
+        pacing_rate: 50_000,
+        next_send: epoch() + RTT + Duration::from_millis(10),
+        ..path(0, 0.0)
+    };
+    assert!(takes_the_slow_path(draining.clone()), "it is slow for good");
+    assert!(!takes_the_slow_path(PathView {
+        lasting_rate: 1_000_000,
+        ..draining
+    }));
 }

@@ -28,7 +28,7 @@ impl DeltaHat {
 
 impl RedundancyPolicy for DeltaHat {
     fn repair_due(&mut self, block: &BlockView, paths: &[PathView]) -> u32 {
-        self.losses.refresh(paths, PathView::loss_bounded);
+        self.losses.refresh(paths, PathView::single_losses);
         // Which path the repair will take is not known yet: most likely the fastest.
         let fastest = paths
             .iter()

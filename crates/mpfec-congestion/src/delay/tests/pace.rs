@@ -84,6 +84,32 @@ fn a_drain_is_paced_for_the_empty_path() {
 }
 
 #[test]
+fn a_drain_takes_nothing_from_what_the_path_is_expected_to_carry() {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    link.rounds(60, f64::INFINITY);
+    let mut steady = Steady::new(link.control.window);
+    steady.drain = Drain::Second { window: 20.0 };
+    link.control.mode = Mode::Steady(steady);
+    let lasting = link.control.lasting_rate() as f64 / link.control.mss;
+    assert!((900.0..1100.0).contains(&lasting), "{lasting:.0} packets/s");
+    let pace = link.pace();
+    assert!(pace < 500.0, "{pace:.0} packets/s");
+}
+
+#[test]
+fn a_window_for_more_than_was_delivered_promises_no_more_than_that() {
+    let mut link = planted(true);
+    assert_eq!(link.control.lasting_rate(), 0, "nothing was delivered yet");
+    link.rounds(10, 40.0);
+    let delivered = 40.0 / 0.05 * link.control.mss;
+    let lasting = link.control.lasting_rate() as f64;
+    assert!(
+        lasting < 1.05 * delivered,
+        "{lasting:.0}, not {delivered:.0}"
+    );
+}
+
+#[test]
 fn the_window_leaves_room_for_what_waits_for_its_acknowledgement() {
     let mut link = planted(true);
     let packets = |link: &Link| (link.control.cwnd() as f64 / link.control.mss).round();

@@ -1,0 +1,327 @@
+//! How many symbols get lost.
+
+/// How a path loses symbols: a Gilbert channel, in which a run of losses begins and ends with
+/// fixed probabilities.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossProcess {
+    /// Share of symbols lost, from 0 to below 1.
+    pub rate: f64,
+    /// Mean number of losses in a row. Losses that are independent have `1 / (1 - rate)`, and
+    /// less is taken for that.
+    pub burst: f64,
+}
+
+impl LossProcess {
+    /// Each symbol is lost on its own.
+    #[must_use]
+    pub const fn independent(rate: f64) -> Self {
+        Self { rate, burst: 1.0 }
+    }
+
+    /// Probability that a symbol arrives after one that was lost.
+    fn ends(self) -> f64 {
+        (1.0 / self.burst.clamp(1.0, LONGEST)).min(1.0 - self.rate)
+    }
+
+    /// Probability that a symbol is lost after one that arrived.
+    fn begins(self) -> f64 {
+        self.rate * self.ends() / (1.0 - self.rate)
+    }
+
+    fn is_independent(self) -> bool {
+        self.ends() >= 1.0 - self.rate
+    }
+
+    /// What each symbol of many adds to the variance of the number lost.
+    fn variance(self) -> f64 {
+        let correlation = 1.0 - self.begins() - self.ends();
+        self.rate * (1.0 - self.rate) * (1.0 + correlation) / (1.0 - correlation)
+    }
+}
+
+/// Distribution of the number of lost symbols: those on one path, the *own*, to which symbols are
+/// added one by one, and those on others.
+#[derive(Clone)]
+pub(super) struct Losses {
+    own: LossProcess,
+    /// Symbols on all paths.
+    pub(super) count: u32,
+    mean: f64,
+    variance: f64,
+    /// Probability of 0, 1, ... losses while the last own symbol arrived, and while it was lost, as
+    /// far as kept; the rest counts as more than all kept.
+    arrived: [f64; KEPT],
+    lost: [f64; KEPT],
+    /// How many entries are in use.
+    len: usize,
+}
+
+impl Losses {
+    pub(super) fn new(own: LossProcess) -> Self {
+        let (mut arrived, mut lost) = ([0.0; KEPT], [0.0; KEPT]);
+        (arrived[0], lost[0]) = (1.0 - own.rate, own.rate);
+        Self {
+            own,
+            count: 0,
+            mean: 0.0,
+            variance: 0.0,
+            arrived,
+            lost,
+            len: 1,
+        }
+    }
+
+    /// Whether the normal approximation is close enough, and convolution dear.
+    pub(super) fn is_normal(&self) -> bool {
+        self.count > EXACT_SYMBOLS && self.variance > EXACT_VARIANCE
+    }
+
+    /// Adds `count` symbols on another path.
+    pub(super) fn add(&mut self, count: u32, process: LossProcess) {
+        if !self.count_in(count, process) {
+            return;
+        }
+        let useful = self.useful();
+        let terms = Terms::of(count, process, useful);
+        let len = (self.len + terms.len - 1).min(useful).min(KEPT);
+        for exact in [&mut self.arrived, &mut self.lost] {
+            let mut sum = [0.0; KEPT];
+            for (i, before) in exact[..self.len].iter().enumerate() {
+                for (into, term) in sum[i.min(len)..len].iter_mut().zip(terms.as_slice()) {
+                    *into += before * term;
+                }
+            }
+            *exact = sum;
+        }
+        self.len = len;
+    }
+
+    /// Adds `count` own symbols.
+    pub(super) fn add_own(&mut self, count: u32) {
+        if count > 1 && self.own.is_independent() {
+            return self.add(count, self.own);
+        }
+        if !self.count_in(count, self.own) {
+            return;
+        }
+        let (begins, ends) = (self.own.begins(), self.own.ends());
+        for _ in 0..count {
+            self.len = (self.len + 1).min(KEPT);
+            step(&mut self.arrived, &mut self.lost, self.len, begins, ends);
+        }
+    }
+
+    /// Whether the exact distribution has to follow.
+    fn count_in(&mut self, count: u32, process: LossProcess) -> bool {
+        self.count = self.count.saturating_add(count);
+        if count == 0 || process.rate <= 0.0 {
+            return false;
+        }
+        let number = f64::from(count);
+        self.mean += number * process.rate;
+        self.variance += number * process.variance();
+        !self.is_normal()
+    }
+
+    /// Entries that matter.
+    fn useful(&self) -> usize {
+        (self.mean + 8.0 * self.variance.sqrt() + 12.0) as usize
+    }
+
+    /// Probability that more than `spare` are lost.
+    pub(super) fn exceed(&self, spare: f64) -> f64 {
+        if self.is_normal() {
+            return self.exceed_with(0, spare);
+        }
+        let kept = (spare as usize).saturating_add(1).min(self.len);
+        let fine = self.arrived[..kept].iter().chain(&self.lost[..kept]);
+        (1.0 - fine.sum::<f64>()).max(0.0)
+    }
+
+    /// The same with `count` own symbols more, under the normal distribution.
+    pub(super) fn exceed_with(&self, count: u32, spare: f64) -> f64 {
+        let number = f64::from(count);
+        let mean = self.mean + number * self.own.rate;
+        let variance = self.variance + number * self.own.variance();
+        let deviations = (spare + 0.5 - mean) / variance.sqrt().max(f64::MIN_POSITIVE);
+        0.5 * complementary_error(deviations / std::f64::consts::SQRT_2)
+    }
+}
+
+/// One symbol more in both distributions, of which `len` entries are in use then.
+fn step(arrived: &mut [f64], lost: &mut [f64], len: usize, begins: f64, ends: f64) {
+    let (mut one_less, mut one_less_lost) = (0.0, 0.0);
+    for (a, l) in arrived[..len].iter_mut().zip(&mut lost[..len]) {
+        let (before, before_lost) = (*a, *l);
+        *a = before * (1.0 - begins) + before_lost * ends;
+        *l = one_less * begins + one_less_lost * (1.0 - ends);
+        (one_less, one_less_lost) = (before, before_lost);
+    }
+}
+
+/// Probability of 0, 1, ... losses on one path.
+struct Terms {
+    exact: [f64; KEPT],
+    len: usize,
+}
+
+impl Terms {
+    fn of(count: u32, process: LossProcess, useful: usize) -> Self {
+        let len = (count as usize + 1).min(useful).min(KEPT);
+        let mut exact = [0.0; KEPT];
+        if process.is_independent() {
+            let (number, rate) = (f64::from(count), process.rate);
+            let mut probability = (number * (-rate).ln_1p()).exp();
+            for (lost, term) in exact[..len].iter_mut().enumerate() {
+                *term = probability;
+                let lost = lost as f64;
+                probability *= (number - lost) / (lost + 1.0) * rate / (1.0 - rate);
+            }
+        } else {
+            let mut lost = [0.0; KEPT];
+            (exact[0], lost[0]) = (1.0 - process.rate, process.rate);
+            let (begins, ends) = (process.begins(), process.ends());
+            for sent in 1..=count {
+                let used = (sent as usize + 1).min(len);
+                step(&mut exact, &mut lost, used, begins, ends);
+            }
+            for (term, lost) in exact.iter_mut().zip(lost) {
+                *term += lost;
+            }
+        }
+        Self { exact, len }
+    }
+
+    fn as_slice(&self) -> &[f64] {
+        &self.exact[..self.len]
+    }
+}
+
+/// erfc by a Chebyshev fit with a relative error of 1.2e-7 everywhere (Numerical Recipes §6.2).
+fn complementary_error(x: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.5 * x.abs());
+    let fit = ERFC_FIT
+        .iter()
+        .rev()
+        .fold(0.0, |sum, coefficient| sum * t + coefficient);
+    let tail = t * (fit - x * x).exp();
+    if x >= 0.0 { tail } else { 2.0 - tail }
+}
+
+const ERFC_FIT: [f64; 10] = [
+    -1.265_512_23,
+    1.000_023_68,
+    0.374_091_96,
+    0.096_784_18,
+    -0.186_288_06,
+    0.278_868_07,
+    -1.135_203_98,
+    1.488_515_87,
+    -0.822_152_23,
+    0.170_872_77,
+];
+
+/// Bursts of more symbols than that are taken for as long.
+const LONGEST: f64 = 64.0;
+
+/// Above this many symbols the normal approximation may take over.
+const EXACT_SYMBOLS: u32 = 200;
+
+/// It does so once the distribution is wide enough to look normal.
+const EXACT_VARIANCE: f64 = 9.0;
+
+/// Terms of the exact distribution; enough for `EXACT_SYMBOLS` and for rare losses among more.
+const KEPT: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BURSTS: LossProcess = LossProcess {
+        rate: 0.1,
+        burst: 4.0,
+    };
+
+    /// Probability that more than `spare` of `count` are lost, by adding up all ways to lose them.
+    fn enumerated(process: LossProcess, count: u32, spare: u32) -> f64 {
+        let likely = |lost_before: bool, lost: bool| match (lost_before, lost) {
+            (false, true) => process.begins(),
+            (false, false) => 1.0 - process.begins(),
+            (true, true) => 1.0 - process.ends(),
+            (true, false) => process.ends(),
+        };
+        let mut more = 0.0;
+        for lost in 0..1u32 << count {
+            if lost.count_ones() <= spare {
+                continue;
+            }
+            let is_lost = |at: u32| lost >> at & 1 == 1;
+            let first = if is_lost(0) {
+                process.rate
+            } else {
+                1.0 - process.rate
+            };
+            let rest = (1..count).map(|at| likely(is_lost(at - 1), is_lost(at)));
+            more += first * rest.product::<f64>();
+        }
+        more
+    }
+
+    #[test]
+    fn bursts_are_as_likely_as_all_ways_to_lose_symbols_in_them() {
+        for process in [
+            BURSTS,
+            LossProcess {
+                burst: 1.5,
+                ..BURSTS
+            },
+        ] {
+            for spare in 0..12 {
+                let want = enumerated(process, 12, spare);
+                let mut own = Losses::new(process);
+                own.add_own(7);
+                own.add_own(5);
+                let mut other = Losses::new(LossProcess::independent(0.3));
+                other.add(12, process);
+                for losses in [own, other] {
+                    let shown = losses.exceed(f64::from(spare));
+                    assert!((shown - want).abs() < 1e-12, "{spare}: {shown} {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_no_longer_than_those_of_independent_losses_are_independent() {
+        let mut chain = Losses::new(LossProcess {
+            rate: 0.3,
+            burst: 1.0 / 0.7,
+        });
+        (0..40).for_each(|_| chain.add_own(1));
+        let mut binomial = Losses::new(LossProcess::independent(0.3));
+        binomial.add_own(40);
+        for spare in 0..40 {
+            let spare = f64::from(spare);
+            assert!((chain.exceed(spare) - binomial.exceed(spare)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_normal_approximation_meets_the_exact_sum_where_they_meet() {
+        for (process, near) in [(LossProcess::independent(0.1), 0.015), (BURSTS, 0.05)] {
+            let mut losses = Losses::new(process);
+            losses.add_own(200);
+            let exact = losses.exceed(20.0);
+            let normal = losses.exceed_with(0, 20.0);
+            assert!((exact - normal).abs() < near, "{exact} {normal}");
+        }
+    }
+
+    #[test]
+    fn the_tail_of_the_normal_distribution_is_right_to_six_digits() {
+        let upper = |z: f64| 0.5 * complementary_error(z / std::f64::consts::SQRT_2);
+        assert!((upper(1.644_853_627) - 0.05).abs() < 1e-7);
+        assert!((upper(3.090_232_306) - 0.001).abs() < 1e-8);
+        assert!((upper(-1.0) - 0.841_344_746).abs() < 1e-6);
+    }
+}
