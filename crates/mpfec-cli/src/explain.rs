@@ -23,6 +23,7 @@ pub(crate) struct Explainer {
 struct Told {
     controller: Option<&'static str>,
     left_out: bool,
+    bursts: Bursts,
     verdict: Option<String>,
 }
 
@@ -144,6 +145,7 @@ impl Told {
                 "carries data again: the receive window has room for it".to_owned()
             });
         }
+        lines.extend(self.bursts.look(path.loss_burst));
         // What is undecided changes nothing.
         let decided = |evidence: &LossEvidence| evidence.verdict != LossVerdict::Unknown;
         if let Some(evidence) = path.loss_evidence.filter(decided) {
@@ -162,6 +164,30 @@ impl Told {
         lines
     }
 }
+
+/// Whether a path was said to lose packets in bursts.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Bursts(bool);
+
+impl Bursts {
+    /// What there is to say of so many packets lost in a row, in the mean.
+    fn look(&mut self, mean: f64) -> Option<String> {
+        let are_bursts = mean >= if self.0 { SINGLE } else { BURST };
+        (std::mem::replace(&mut self.0, are_bursts) != are_bursts).then(|| {
+            if are_bursts {
+                format!(
+                    "loses {mean:.1} packets in a row: data that come at a pace are protected against that"
+                )
+            } else {
+                "loses packets one by one again".to_owned()
+            }
+        })
+    }
+}
+
+/// Packets lost in a row that are called a burst, and no burst any more.
+const BURST: f64 = 2.0;
+const SINGLE: f64 = 1.5;
 
 /// Shares of fewer symbols say little.
 const SYMBOLS: u64 = 500;
@@ -209,6 +235,18 @@ mod tests {
         assert_eq!(look(12_000_000, 1_300_000), [""; 0]);
         assert_eq!(look(24_000_000, 1_300_000).len(), 1);
         assert_eq!(look(24_000_000, 600_000).len(), 1);
+    }
+
+    #[test]
+    fn bursts_are_told_when_they_begin_and_when_they_end() {
+        let mut bursts = Bursts::default();
+        assert_eq!(bursts.look(1.0), None);
+        assert_eq!(bursts.look(1.9), None);
+        let begin = bursts.look(2.1).expect("bursts are new");
+        assert!(begin.starts_with("loses 2.1 packets in a row"), "{begin}");
+        assert_eq!(bursts.look(1.6), None);
+        let end = bursts.look(1.4).expect("they are over");
+        assert_eq!(end, "loses packets one by one again");
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub struct PathStats {
     pub delivery_rate: u64,
     /// Share of packets lost of late, all causes.
     pub loss: f64,
+    /// Mean number of packets lost in a row, of the last few hundred that were lost; at least 1.
+    pub loss_burst: f64,
     /// UDP payload bytes that the path is known to carry.
     pub mtu: u16,
     /// Packets sent.
@@ -178,6 +180,7 @@ impl PathStats {
             pacing_rate: path.pacing_rate(),
             delivery_rate: path.delivery_rate,
             loss: path.loss.get(),
+            loss_burst: path.loss.burst(),
             mtu: path.mtu.current(),
             sent_packets: path.counters.sent_packets,
             sent_bytes: path.counters.sent_bytes,

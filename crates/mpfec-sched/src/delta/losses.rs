@@ -43,31 +43,26 @@ impl LossProcess {
 /// added one by one, and those on others.
 #[derive(Clone)]
 pub(super) struct Losses {
-    own: LossProcess,
+    process: LossProcess,
     /// Symbols on all paths.
     pub(super) count: u32,
     mean: f64,
     variance: f64,
-    /// Probability of 0, 1, ... losses while the last own symbol arrived, and while it was lost, as
-    /// far as kept; the rest counts as more than all kept.
-    arrived: [f64; KEPT],
-    lost: [f64; KEPT],
-    /// How many entries are in use.
-    len: usize,
+    /// Of the others, and of the own ones.
+    others: Terms,
+    own: Chain,
 }
 
 impl Losses {
-    pub(super) fn new(own: LossProcess) -> Self {
-        let (mut arrived, mut lost) = ([0.0; KEPT], [0.0; KEPT]);
-        (arrived[0], lost[0]) = (1.0 - own.rate, own.rate);
+    /// The own symbols are lost like `process`.
+    pub(super) fn new(process: LossProcess) -> Self {
         Self {
-            own,
+            process,
             count: 0,
             mean: 0.0,
             variance: 0.0,
-            arrived,
-            lost,
-            len: 1,
+            others: Terms::none(),
+            own: Chain::new(process),
         }
     }
 
@@ -78,36 +73,18 @@ impl Losses {
 
     /// Adds `count` symbols on another path.
     pub(super) fn add(&mut self, count: u32, process: LossProcess) {
-        if !self.count_in(count, process) {
-            return;
+        if self.count_in(count, process) {
+            let useful = self.useful();
+            let terms = Terms::of(count, process, useful);
+            self.others.convolve(&terms, useful);
         }
-        let useful = self.useful();
-        let terms = Terms::of(count, process, useful);
-        let len = (self.len + terms.len - 1).min(useful).min(KEPT);
-        for exact in [&mut self.arrived, &mut self.lost] {
-            let mut sum = [0.0; KEPT];
-            for (i, before) in exact[..self.len].iter().enumerate() {
-                for (into, term) in sum[i.min(len)..len].iter_mut().zip(terms.as_slice()) {
-                    *into += before * term;
-                }
-            }
-            *exact = sum;
-        }
-        self.len = len;
     }
 
     /// Adds `count` own symbols.
     pub(super) fn add_own(&mut self, count: u32) {
-        if count > 1 && self.own.is_independent() {
-            return self.add(count, self.own);
-        }
-        if !self.count_in(count, self.own) {
-            return;
-        }
-        let (begins, ends) = (self.own.begins(), self.own.ends());
-        for _ in 0..count {
-            self.len = (self.len + 1).min(KEPT);
-            step(&mut self.arrived, &mut self.lost, self.len, begins, ends);
+        if self.count_in(count, self.process) {
+            let useful = self.useful();
+            self.own.add(count, self.process, useful);
         }
     }
 
@@ -125,7 +102,7 @@ impl Losses {
 
     /// Entries that matter.
     fn useful(&self) -> usize {
-        (self.mean + 8.0 * self.variance.sqrt() + 12.0) as usize
+        ((self.mean + 8.0 * self.variance.sqrt() + 12.0) as usize).min(KEPT)
     }
 
     /// Probability that more than `spare` are lost.
@@ -133,63 +110,137 @@ impl Losses {
         if self.is_normal() {
             return self.exceed_with(0, spare);
         }
-        let kept = (spare as usize).saturating_add(1).min(self.len);
-        let fine = self.arrived[..kept].iter().chain(&self.lost[..kept]);
+        let spare = spare as usize;
+        // So many of the own ones at most.
+        let mut at_most = [0.0; KEPT];
+        let kept = self.own.len.min(spare.saturating_add(1));
+        let mut sum = 0.0;
+        for (i, at_most) in at_most[..kept].iter_mut().enumerate() {
+            sum += self.own.arrived[i] + self.own.lost[i];
+            *at_most = sum;
+        }
+        let others = self.others.as_slice().iter().enumerate();
+        let fine = others
+            .take_while(|&(lost, _)| lost <= spare)
+            .map(|(lost, likely)| likely * at_most[(spare - lost).min(kept - 1)]);
         (1.0 - fine.sum::<f64>()).max(0.0)
     }
 
     /// The same with `count` own symbols more, under the normal distribution.
     pub(super) fn exceed_with(&self, count: u32, spare: f64) -> f64 {
         let number = f64::from(count);
-        let mean = self.mean + number * self.own.rate;
-        let variance = self.variance + number * self.own.variance();
+        let mean = self.mean + number * self.process.rate;
+        let variance = self.variance + number * self.process.variance();
         let deviations = (spare + 0.5 - mean) / variance.sqrt().max(f64::MIN_POSITIVE);
         0.5 * complementary_error(deviations / std::f64::consts::SQRT_2)
     }
 }
 
-/// One symbol more in both distributions, of which `len` entries are in use then.
-fn step(arrived: &mut [f64], lost: &mut [f64], len: usize, begins: f64, ends: f64) {
-    let (mut one_less, mut one_less_lost) = (0.0, 0.0);
-    for (a, l) in arrived[..len].iter_mut().zip(&mut lost[..len]) {
-        let (before, before_lost) = (*a, *l);
-        *a = before * (1.0 - begins) + before_lost * ends;
-        *l = one_less * begins + one_less_lost * (1.0 - ends);
-        (one_less, one_less_lost) = (before, before_lost);
+/// Probability of 0, 1, ... losses while the last symbol arrived, and while it was lost, as far as
+/// kept; the rest counts as more than all kept.
+#[derive(Clone)]
+struct Chain {
+    arrived: [f64; KEPT],
+    lost: [f64; KEPT],
+    /// How many entries are in use, at least one.
+    len: usize,
+}
+
+impl Chain {
+    fn new(process: LossProcess) -> Self {
+        let (mut arrived, mut lost) = ([0.0; KEPT], [0.0; KEPT]);
+        (arrived[0], lost[0]) = (1.0 - process.rate, process.rate);
+        Self {
+            arrived,
+            lost,
+            len: 1,
+        }
+    }
+
+    /// Adds `count` symbols; no more than `useful` entries come into use.
+    fn add(&mut self, count: u32, process: LossProcess, useful: usize) {
+        if count > 1 && self.len == 1 && process.is_independent() {
+            let terms = Terms::binomial(count, process.rate, useful);
+            self.len = terms.len;
+            for (i, term) in terms.as_slice().iter().enumerate() {
+                self.arrived[i] = term * (1.0 - process.rate);
+                self.lost[i] = term * process.rate;
+            }
+            return;
+        }
+        let (begins, ends) = (process.begins(), process.ends());
+        for _ in 0..count {
+            self.len = (self.len + 1).min(useful.max(self.len));
+            self.step(begins, ends);
+        }
+    }
+
+    /// One symbol more.
+    fn step(&mut self, begins: f64, ends: f64) {
+        let (mut one_less, mut one_less_lost) = (0.0, 0.0);
+        let entries = self.arrived.iter_mut().zip(&mut self.lost);
+        for (arrived, lost) in entries.take(self.len) {
+            let (before, before_lost) = (*arrived, *lost);
+            *arrived = before * (1.0 - begins) + before_lost * ends;
+            *lost = one_less * begins + one_less_lost * (1.0 - ends);
+            (one_less, one_less_lost) = (before, before_lost);
+        }
     }
 }
 
-/// Probability of 0, 1, ... losses on one path.
+/// Probability of 0, 1, ... losses, as far as kept.
+#[derive(Clone)]
 struct Terms {
     exact: [f64; KEPT],
+    /// How many entries are in use, at least one.
     len: usize,
 }
 
 impl Terms {
-    fn of(count: u32, process: LossProcess, useful: usize) -> Self {
-        let len = (count as usize + 1).min(useful).min(KEPT);
+    /// Of no symbols.
+    fn none() -> Self {
         let mut exact = [0.0; KEPT];
+        exact[0] = 1.0;
+        Self { exact, len: 1 }
+    }
+
+    fn of(count: u32, process: LossProcess, useful: usize) -> Self {
         if process.is_independent() {
-            let (number, rate) = (f64::from(count), process.rate);
-            let mut probability = (number * (-rate).ln_1p()).exp();
-            for (lost, term) in exact[..len].iter_mut().enumerate() {
-                *term = probability;
-                let lost = lost as f64;
-                probability *= (number - lost) / (lost + 1.0) * rate / (1.0 - rate);
-            }
-        } else {
-            let mut lost = [0.0; KEPT];
-            (exact[0], lost[0]) = (1.0 - process.rate, process.rate);
-            let (begins, ends) = (process.begins(), process.ends());
-            for sent in 1..=count {
-                let used = (sent as usize + 1).min(len);
-                step(&mut exact, &mut lost, used, begins, ends);
-            }
-            for (term, lost) in exact.iter_mut().zip(lost) {
-                *term += lost;
-            }
+            return Self::binomial(count, process.rate, useful);
+        }
+        let mut chain = Chain::new(process);
+        chain.add(count, process, useful);
+        let len = chain.len.min(useful);
+        let mut exact = chain.arrived;
+        for (term, lost) in exact[..len].iter_mut().zip(&chain.lost) {
+            *term += lost;
         }
         Self { exact, len }
+    }
+
+    fn binomial(count: u32, rate: f64, useful: usize) -> Self {
+        let len = (count as usize + 1).min(useful);
+        let mut exact = [0.0; KEPT];
+        let number = f64::from(count);
+        let mut probability = (number * (-rate).ln_1p()).exp();
+        for (lost, term) in exact[..len].iter_mut().enumerate() {
+            *term = probability;
+            let lost = lost as f64;
+            probability *= (number - lost) / (lost + 1.0) * rate / (1.0 - rate);
+        }
+        Self { exact, len }
+    }
+
+    /// Adds independent losses, of which at most `useful` entries are kept.
+    fn convolve(&mut self, other: &Self, useful: usize) {
+        let len = (self.len + other.len - 1).min(useful);
+        let mut sum = [0.0; KEPT];
+        for (i, before) in self.as_slice().iter().enumerate().take(len) {
+            for (into, term) in sum[i..len].iter_mut().zip(other.as_slice()) {
+                *into += before * term;
+            }
+        }
+        *self = Self { exact: sum, len };
     }
 
     fn as_slice(&self) -> &[f64] {
