@@ -145,7 +145,7 @@ impl Told {
                 "carries data again: the receive window has room for it".to_owned()
             });
         }
-        lines.extend(self.bursts.look(path.loss_burst));
+        lines.extend(self.bursts.look(path.loss_burst, path.loss));
         // What is undecided changes nothing.
         let decided = |evidence: &LossEvidence| evidence.verdict != LossVerdict::Unknown;
         if let Some(evidence) = path.loss_evidence.filter(decided) {
@@ -170,9 +170,10 @@ impl Told {
 struct Bursts(bool);
 
 impl Bursts {
-    /// What there is to say of so many packets lost in a row, in the mean.
-    fn look(&mut self, mean: f64) -> Option<String> {
-        let are_bursts = mean >= if self.0 { SINGLE } else { BURST };
+    /// What there is to say of so many packets lost in a row, in the mean, and such a share of all.
+    fn look(&mut self, mean: f64, loss: f64) -> Option<String> {
+        let of_single_losses = 1.0 / (1.0 - loss);
+        let are_bursts = mean / of_single_losses >= if self.0 { SINGLE } else { BURST };
         (std::mem::replace(&mut self.0, are_bursts) != are_bursts).then(|| {
             if are_bursts {
                 format!(
@@ -185,7 +186,8 @@ impl Bursts {
     }
 }
 
-/// Packets lost in a row that are called a burst, and no burst any more.
+/// Packets lost in a row, as a multiple of what single losses have, that are called a burst, and
+/// no burst any more.
 const BURST: f64 = 2.0;
 const SINGLE: f64 = 1.5;
 
@@ -240,12 +242,13 @@ mod tests {
     #[test]
     fn bursts_are_told_when_they_begin_and_when_they_end() {
         let mut bursts = Bursts::default();
-        assert_eq!(bursts.look(1.0), None);
-        assert_eq!(bursts.look(1.9), None);
-        let begin = bursts.look(2.1).expect("bursts are new");
+        assert_eq!(bursts.look(1.0, 0.0), None);
+        assert_eq!(bursts.look(1.9, 0.0), None);
+        assert_eq!(bursts.look(2.1, 0.5), None, "half of all are lost");
+        let begin = bursts.look(2.1, 0.0).expect("bursts are new");
         assert!(begin.starts_with("loses 2.1 packets in a row"), "{begin}");
-        assert_eq!(bursts.look(1.6), None);
-        let end = bursts.look(1.4).expect("they are over");
+        assert_eq!(bursts.look(1.6, 0.0), None);
+        let end = bursts.look(1.4, 0.0).expect("they are over");
         assert_eq!(end, "loses packets one by one again");
     }
 

@@ -53,7 +53,7 @@ pub fn further(
         .saturating_sub(u64::from(want)) as f64;
     let mut more = 0;
     while !losses.is_normal() {
-        if losses.exceed(spare + f64::from(more)) <= target {
+        if more == MOST_EXACT || losses.exceed(spare + f64::from(more)) <= target {
             return missing + more;
         }
         losses.add_own(1);
@@ -82,6 +82,9 @@ pub fn further(
 pub fn extra_packets(window: u32, loss: f64, target: f64) -> u32 {
     further(window, 0, &[], (0, LossProcess::independent(loss)), target).saturating_sub(window)
 }
+
+/// Where the search gives up as long as it is exact: more single symbols would not help.
+const MOST_EXACT: u32 = 1024;
 
 /// Where the search for more symbols gives up: no block needs as many.
 const MOST_FURTHER: u32 = 1 << 16;
@@ -150,6 +153,20 @@ mod tests {
         let singles = further(24, 0, &[(20, clean)], (4, single), 1e-3);
         assert!(other <= 5 && singles == 2, "{other} {singles}");
         assert!(same > 2 * other, "{same} {other}");
+    }
+
+    #[test]
+    fn the_longest_bursts_cost_no_more_than_they_take() {
+        for (rate, burst, flying) in [(0.005, 8.0, 24), (0.002, 32.0, 60), (0.0005, 64.0, 200)] {
+            let bursts = LossProcess { rate, burst };
+            for clean in [0.0, 0.0005, 0.01] {
+                let own = (0, LossProcess::independent(clean));
+                let more = further(flying, 0, &[(flying, bursts)], own, 1e-4);
+                assert!(more <= flying + 6, "{rate} {burst} {clean}: {more}");
+            }
+            let more = further(flying, 0, &[], (flying, bursts), 1e-4);
+            assert!(more <= 12 * burst as u32, "{rate} {burst}: {more}");
+        }
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl LossClasses {
 struct LossClass {
     /// 0 for no loss worth a symbol, else a step of a tenth above [`LEAST`].
     rate: u8,
-    /// Half octaves; 0 for independent losses.
+    /// Half octaves above the runs of independent losses.
     burst: u8,
 }
 
@@ -88,7 +88,7 @@ impl LossClass {
             return Self::default();
         }
         let steps = ((loss.rate / LEAST).ln() / STEP.ln()).round().max(0.0);
-        let octaves = loss.burst.max(1.0).log2();
+        let octaves = (loss.burst * (1.0 - loss.rate)).max(1.0).log2();
         Self {
             rate: (1.0 + steps).min(254.0) as u8,
             burst: (BURST_STEPS * octaves).round().min(MOST_BURST) as u8,
@@ -99,9 +99,13 @@ impl LossClass {
         let Some(steps) = self.rate.checked_sub(1) else {
             return LossProcess::independent(0.0);
         };
+        let rate = (LEAST * STEP.powi(i32::from(steps))).min(0.95);
+        if self.burst == 0 {
+            return LossProcess::independent(rate);
+        }
         LossProcess {
-            rate: (LEAST * STEP.powi(i32::from(steps))).min(0.95),
-            burst: (f64::from(self.burst) / BURST_STEPS).exp2(),
+            rate,
+            burst: (f64::from(self.burst) / BURST_STEPS).exp2() / (1.0 - rate),
         }
     }
 }
@@ -143,7 +147,11 @@ impl Memo {
             missing,
             flights: *flights,
             classes,
-            slot,
+            own: if flights.get(slot).is_some_and(|&count| count > 0) {
+                slot
+            } else {
+                MAX_PATHS
+            },
             new: losses.of(slot),
             target,
         };
@@ -167,7 +175,8 @@ struct Key {
     missing: u32,
     flights: [u16; MAX_PATHS],
     classes: [LossClass; MAX_PATHS],
-    slot: usize,
+    /// The slot that is asked, if it has symbols on its way.
+    own: usize,
     new: LossClass,
     target: Target,
 }
@@ -180,12 +189,7 @@ impl Key {
             .classes
             .map(|class| u16::from_le_bytes([class.rate, class.burst]));
         let classes = classes.into_iter().fold(0, together);
-        let asked = [
-            self.new.rate,
-            self.new.burst,
-            self.target.0,
-            self.slot as u8,
-        ];
+        let asked = [self.new.rate, self.new.burst, self.target.0, self.own as u8];
         let mut hash = flights as u64;
         for word in [
             (flights >> 64) as u64,
@@ -202,7 +206,7 @@ impl Key {
         let mut others = [(0, LossProcess::independent(0.0)); MAX_PATHS];
         let mut own = 0;
         for (slot, other) in others.iter_mut().enumerate() {
-            if slot == self.slot {
+            if slot == self.own {
                 own = u32::from(self.flights[slot]);
             } else {
                 *other = (u32::from(self.flights[slot]), self.classes[slot].process());
@@ -223,7 +227,7 @@ struct Entry {
 const LEAST: f64 = 0.0005;
 const STEP: f64 = 1.1;
 
-/// Steps of bursts to an octave, and the longest ones told from others, 32 symbols.
+/// Steps of bursts to an octave, and the most of them: 32 times the runs of independent losses.
 const BURST_STEPS: f64 = 2.0;
 const MOST_BURST: f64 = 10.0;
 
@@ -248,8 +252,14 @@ mod tests {
     fn the_length_of_bursts_comes_back_within_a_fifth() {
         for burst in [1.0, 1.3, 2.0, 3.3, 7.0, 20.0, 32.0] {
             let process = LossProcess { rate: 0.1, burst };
-            let back = LossClass::of(process).process().burst;
+            // Less than what single losses have is taken for that.
+            let back = LossClass::of(process).process().burst.max(1.0 / 0.9);
             assert!((back / burst - 1.0).abs() < 0.2, "{burst} {back}");
+        }
+        for rate in [0.02, 0.2, 0.5] {
+            let burst = 1.0 / (1.0 - rate);
+            let class = LossClass::of(LossProcess { rate, burst });
+            assert_eq!(class, LossClass::of(LossProcess::independent(rate)));
         }
     }
 

@@ -15,12 +15,11 @@ pub(super) struct Carried {
 
 impl Carried {
     /// A round of `length` seconds has delivered so many packets per second, and this path had
-    /// that part of the connection's rate. A round that the application has `limited` shows no limit
-    /// of the path.
+    /// that part of the connection's rate. Unless the path `limited`, it shows no limit of it.
     pub(super) fn on_round(&mut self, delivered: f64, part: f64, length: f64, limited: bool) {
         let fading = (-length / FADES).exp();
         let borne_out = delivered.min(std::mem::replace(&mut self.last, delivered));
-        let kept = if limited { 1.0 } else { KEPT_LATELY };
+        let kept = if limited { KEPT_LATELY } else { 1.0 };
         self.lately = (self.lately * kept).max(borne_out);
         self.own = (self.own * fading).max(borne_out);
         self.all = (self.all * fading).max(borne_out / part);
@@ -69,7 +68,7 @@ mod tests {
     fn acknowledgements_that_come_in_a_bunch_once_are_not_believed() {
         let mut carried = Carried::default();
         for delivered in [100.0, 100.0, 900.0, 100.0, 100.0] {
-            carried.on_round(delivered, 1.0, 0.05, false);
+            carried.on_round(delivered, 1.0, 0.05, true);
         }
         assert!((99.0..=100.0).contains(&carried.own()), "{carried:?}");
     }
@@ -78,10 +77,10 @@ mod tests {
     fn what_was_carried_before_others_came_is_known_a_minute_later() {
         let mut carried = Carried::default();
         for _ in 0..20 {
-            carried.on_round(1000.0, 1.0, 0.05, false);
+            carried.on_round(1000.0, 1.0, 0.05, true);
         }
         for _ in 0..1200 {
-            carried.on_round(200.0, 1.0, 0.05, false);
+            carried.on_round(200.0, 1.0, 0.05, true);
         }
         assert!((800.0..850.0).contains(&carried.own()), "{carried:?}");
     }
@@ -90,7 +89,7 @@ mod tests {
     fn one_of_two_subflows_in_a_bottleneck_could_have_half_of_what_both_carried() {
         let mut carried = Carried::default();
         for _ in 0..20 {
-            carried.on_round(900.0, 0.9, 0.05, false);
+            carried.on_round(900.0, 0.9, 0.05, true);
         }
         let part = carried.part(0.5);
         assert!((490.0..=500.0).contains(&part), "{part}");
@@ -101,8 +100,8 @@ mod tests {
     #[test]
     fn packets_of_half_the_size_pass_twice_as_fast() {
         let mut carried = Carried::default();
-        carried.on_round(100.0, 1.0, 0.05, false);
-        carried.on_round(100.0, 1.0, 0.05, false);
+        carried.on_round(100.0, 1.0, 0.05, true);
+        carried.on_round(100.0, 1.0, 0.05, true);
         let before = carried.part(1.0);
         carried.resize(2.0);
         assert_eq!(carried.part(1.0), 2.0 * before);
@@ -112,14 +111,14 @@ mod tests {
     fn what_was_carried_of_late_is_half_gone_after_23_rounds_unless_the_application_limits() {
         let mut carried = Carried::default();
         for _ in 0..20 {
-            carried.on_round(1000.0, 1.0, 0.05, false);
+            carried.on_round(1000.0, 1.0, 0.05, true);
         }
         for _ in 0..100 {
-            carried.on_round(300.0, 1.0, 0.05, true);
+            carried.on_round(300.0, 1.0, 0.05, false);
         }
         assert_eq!(carried.lately(), 1000.0);
         for _ in 0..23 {
-            carried.on_round(300.0, 1.0, 0.05, false);
+            carried.on_round(300.0, 1.0, 0.05, true);
         }
         assert!((490.0..510.0).contains(&carried.lately()), "{carried:?}");
     }

@@ -237,8 +237,7 @@ impl Delay {
             let carried = self.refilled(self.delivered_mean);
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
-        self.carried
-            .on_round(delivered, self.part, length, !limited);
+        self.carried.on_round(delivered, self.part, length, limited);
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;

@@ -49,14 +49,17 @@ impl Delay {
     /// that is too short for timers.
     fn pacing_rtt(&self) -> Option<f64> {
         let floor = self.floor.get()?;
-        let rtt = (floor + self.queue_delay).max(self.srtt);
         let drains = self.holds_back();
         let has_timers = floor >= QUEUE_NOISE;
         Some(if drains && has_timers && !self.has_short_queue() {
             floor
         } else {
-            rtt
+            self.queued_rtt(floor)
         })
+    }
+
+    fn queued_rtt(&self, floor: f64) -> f64 {
+        (floor + self.queue_delay).max(self.srtt)
     }
 
     /// Whether losses have shown that the queue holds a few packets only.
@@ -87,14 +90,14 @@ impl Delay {
         delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL))
     }
 
-    /// Packets per second that the window stands for, a drain aside, as far as they were delivered of
-    /// late; 0 before the first sample.
+    /// Packets per second that the window stands for, a drain aside, as far as they were delivered
+    /// of late; 0 before the first sample.
     pub(super) fn lasting_pace(&self) -> f64 {
         let Some(floor) = self.floor.get() else {
             return 0.0;
         };
-        let rtt = (floor + self.queue_delay).max(self.srtt);
-        (self.window / rtt).min(self.refilled(self.carried.lately()))
+        let stands_for = self.window / self.queued_rtt(floor);
+        self.kept_in_silence() * stands_for.min(self.refilled(self.carried.lately()))
     }
 
     /// Packets per second that may leave; `None` before the first sample.

@@ -378,7 +378,7 @@ impl Connection {
         path.counters.lost_packets += packets;
         path.loss.update(0, packets);
         let runs = path.losses.runs(lost.iter().map(|lost| lost.packet_number));
-        path.loss.on_runs(packets, runs);
+        path.loss.on_runs(lost.len() as u64, runs);
         if let Some(estimates) = &mut path.estimates {
             estimates.on_lost(packets as u32);
         }

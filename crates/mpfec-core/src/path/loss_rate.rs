@@ -34,7 +34,7 @@ impl LossRate {
 
     /// Mean number of packets lost in a row.
     pub(crate) fn burst(&self) -> f64 {
-        (self.lost + PRIOR_RUNS) / (self.runs + PRIOR_RUNS)
+        ((self.lost + PRIOR_RUNS) / (self.runs + PRIOR_RUNS)).max(1.0)
     }
 
     /// So many packets were lost, in so many runs of consecutive ones.
@@ -62,6 +62,7 @@ impl LossRate {
             let weight = packets as f64 / (self.seen.min(horizon) + PRIOR_WEIGHT);
             *mean = (*mean - weight).max(0.0);
         }
+        self.lost = (self.lost - packets as f64).max(self.runs);
     }
 
     /// Packets whose fate became known.
@@ -71,6 +72,9 @@ impl LossRate {
             return;
         }
         self.seen = (self.seen + count).min(LONG_HORIZON);
+        let kept = 1.0 - (count / RUN_MEMORY).min(1.0);
+        self.lost *= kept;
+        self.runs *= kept;
         for (mean, horizon) in [(&mut self.mean, HORIZON), (&mut self.long, LONG_HORIZON)] {
             let weight = (count / (self.seen.min(horizon) + PRIOR_WEIGHT)).min(1.0);
             *mean += weight * (lost as f64 / count - *mean);
@@ -91,6 +95,8 @@ const LONG_HORIZON: f64 = 1024.0;
 const PRIOR_RUNS: f64 = 2.0;
 /// Losses after which half and more of what was seen of runs is forgotten.
 const RUN_HORIZON: f64 = 256.0;
+/// Packets after which half and more of it is forgotten though nothing is lost.
+const RUN_MEMORY: f64 = 4096.0;
 
 #[cfg(test)]
 mod tests {
@@ -150,5 +156,20 @@ mod tests {
         assert!(rate.burst() < 1.1, "{}", rate.burst());
         rate.on_runs(u64::from(u32::MAX), 1);
         assert!(rate.burst().is_finite(), "{}", rate.burst());
+    }
+
+    #[test]
+    fn one_overflow_is_forgotten_where_nothing_more_is_lost_and_what_arrives_after_all_was_no_burst()
+     {
+        let mut rate = LossRate::new();
+        rate.on_runs(60, 2);
+        assert!(rate.burst() > 10.0, "{}", rate.burst());
+        for _ in 0..200 {
+            rate.update(100, 0);
+        }
+        assert!(rate.burst() < 1.5, "{}", rate.burst());
+        rate.on_runs(60, 2);
+        rate.on_spurious(60);
+        assert!(rate.burst() < 1.5, "{}", rate.burst());
     }
 }

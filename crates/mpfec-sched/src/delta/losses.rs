@@ -32,10 +32,15 @@ impl LossProcess {
         self.ends() >= 1.0 - self.rate
     }
 
-    /// What each symbol of many adds to the variance of the number lost.
-    fn variance(self) -> f64 {
+    /// What each symbol of many adds to the variance of the number lost if it is lost on its own.
+    fn single_variance(self) -> f64 {
+        self.rate * (1.0 - self.rate)
+    }
+
+    /// How many times as large the variance is for the bursts.
+    fn dispersion(self) -> f64 {
         let correlation = 1.0 - self.begins() - self.ends();
-        self.rate * (1.0 - self.rate) * (1.0 + correlation) / (1.0 - correlation)
+        (1.0 + correlation) / (1.0 - correlation)
     }
 }
 
@@ -48,6 +53,9 @@ pub(super) struct Losses {
     pub(super) count: u32,
     mean: f64,
     variance: f64,
+    /// The variance of so many single losses as there are bursts.
+    spread: f64,
+    is_independent: bool,
     /// Of the others, and of the own ones.
     others: Terms,
     own: Chain,
@@ -61,6 +69,8 @@ impl Losses {
             count: 0,
             mean: 0.0,
             variance: 0.0,
+            spread: 0.0,
+            is_independent: true,
             others: Terms::none(),
             own: Chain::new(process),
         }
@@ -68,7 +78,8 @@ impl Losses {
 
     /// Whether the normal approximation is close enough, and convolution dear.
     pub(super) fn is_normal(&self) -> bool {
-        self.count > EXACT_SYMBOLS && self.variance > EXACT_VARIANCE
+        let is_too_wide = self.mean + 4.0 * self.variance.sqrt() > KEPT as f64;
+        self.count > EXACT_SYMBOLS && (self.spread > EXACT_VARIANCE || is_too_wide)
     }
 
     /// Adds `count` symbols on another path.
@@ -96,12 +107,18 @@ impl Losses {
         }
         let number = f64::from(count);
         self.mean += number * process.rate;
-        self.variance += number * process.variance();
+        let (single, dispersion) = (process.single_variance(), process.dispersion());
+        self.variance += number * single * dispersion;
+        self.spread += number * single / dispersion;
+        self.is_independent &= process.is_independent();
         !self.is_normal()
     }
 
-    /// Entries that matter.
+    /// Entries that matter: long bursts are not as unlikely as that many single losses.
     fn useful(&self) -> usize {
+        if !self.is_independent {
+            return KEPT;
+        }
         ((self.mean + 8.0 * self.variance.sqrt() + 12.0) as usize).min(KEPT)
     }
 
@@ -130,7 +147,8 @@ impl Losses {
     pub(super) fn exceed_with(&self, count: u32, spare: f64) -> f64 {
         let number = f64::from(count);
         let mean = self.mean + number * self.process.rate;
-        let variance = self.variance + number * self.process.variance();
+        let each = self.process.single_variance() * self.process.dispersion();
+        let variance = self.variance + number * each;
         let deviations = (spare + 0.5 - mean) / variance.sqrt().max(f64::MIN_POSITIVE);
         0.5 * complementary_error(deviations / std::f64::consts::SQRT_2)
     }
@@ -159,6 +177,7 @@ impl Chain {
 
     /// Adds `count` symbols; no more than `useful` entries come into use.
     fn add(&mut self, count: u32, process: LossProcess, useful: usize) {
+        // Whether the last one arrived makes no difference then.
         if count > 1 && self.len == 1 && process.is_independent() {
             let terms = Terms::binomial(count, process.rate, useful);
             self.len = terms.len;
@@ -210,12 +229,14 @@ impl Terms {
         }
         let mut chain = Chain::new(process);
         chain.add(count, process, useful);
-        let len = chain.len.min(useful);
         let mut exact = chain.arrived;
-        for (term, lost) in exact[..len].iter_mut().zip(&chain.lost) {
+        for (term, lost) in exact.iter_mut().zip(&chain.lost) {
             *term += lost;
         }
-        Self { exact, len }
+        Self {
+            exact,
+            len: chain.len,
+        }
     }
 
     fn binomial(count: u32, rate: f64, useful: usize) -> Self {
@@ -340,6 +361,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// 24 symbols, of which all are lost in one case in 2900 or so.
+    #[test]
+    fn a_burst_that_takes_nearly_all_is_not_cut_off() {
+        let rare = LossProcess {
+            rate: 0.005,
+            burst: 8.0,
+        };
+        let mut own = Losses::new(rare);
+        own.add_own(24);
+        let mut other = Losses::new(LossProcess::independent(0.0005));
+        other.add(24, rare);
+        let all = rare.rate * (1.0 - rare.ends()).powi(23);
+        for losses in [own, other] {
+            let shown = losses.exceed(23.0);
+            assert!((shown / all - 1.0).abs() < 1e-6, "{shown} {all}");
+            assert!(losses.exceed(24.0) < 1e-12);
+        }
+    }
+
+    #[test]
+    fn bursts_of_eight_are_no_normal_distribution_among_two_hundred_symbols() {
+        let mut losses = Losses::new(LossProcess {
+            rate: 0.01,
+            burst: 8.0,
+        });
+        losses.add_own(201);
+        assert!(!losses.is_normal());
+        // Above all for one long burst.
+        let tail = losses.exceed(18.0);
+        assert!((0.01..0.05).contains(&tail), "{tail}");
     }
 
     #[test]

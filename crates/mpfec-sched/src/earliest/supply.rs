@@ -75,7 +75,7 @@ impl Outlook {
                     .symbols_in(arrival - other.wait - other.delay)
                     .max(1.0);
                 outlook.supply += before * other.arriving;
-                outlook.growth += me.symbol * rate;
+                outlook.growth += me.symbol * other.arriving / other.symbol;
             }
         }
         outlook.supply /= 1.0 + redundancy;

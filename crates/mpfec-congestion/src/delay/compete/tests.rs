@@ -108,7 +108,7 @@ fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
     control.set_floor(0.1);
     control.window = 30.0;
     for _ in 0..2 {
-        control.carried.on_round(1000.0, 1.0, 0.1, false);
+        control.carried.on_round(1000.0, 1.0, 0.1, true);
     }
     let mut law = |is_others| {
         control.compete(30.0);
@@ -137,7 +137,7 @@ fn tests_show_what_all_paths_share_although_this_one_carried_little_of_it() {
     control.part = 0.1;
     // A connection of 1000 packets per second, in a bottleneck of 2000.
     for _ in 0..2 {
-        control.carried.on_round(100.0, control.part, 0.1, false);
+        control.carried.on_round(100.0, control.part, 0.1, true);
     }
     control.compete(10.0);
     let Mode::Compete(compete) = &mut control.mode else {
