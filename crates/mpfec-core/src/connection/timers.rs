@@ -30,6 +30,8 @@ pub enum Timer {
     Probe(u32),
     /// The pacer of a path with something to send lets the next packet out.
     Pacing(u32),
+    /// A block that waited for the peer's credit is ended without.
+    Block,
     /// A parity over what was sent on the path is due.
     Parity(u32),
     /// An address must be challenged again, or has not answered.
@@ -57,6 +59,9 @@ impl Connection {
             self.keys.as_ref().and_then(|keys| keys.next_timeout()),
             Timer::OldKeys,
         );
+        let block = self.streams.next_block_close();
+        let block = block.filter(|_| self.handshake.is_usable());
+        next.add(block, Timer::Block);
         // Acknowledgements wait until there is a path that may carry them.
         let carries_acks = self.paths.iter().any(|path| path.validation.is_validated());
         for path in self.paths.iter() {

@@ -1,6 +1,6 @@
 //! What leaves next: the ordered list of everything that has something to say.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Connection;
 use super::data::Batch;
@@ -53,13 +53,20 @@ impl Connection {
         // Blocks that wait for more data are closed when nothing else is left to send, so
         // that a small write never waits; now they may need repair.
         if self.handshake.is_usable()
-            && self.streams.close_idle_blocks()
+            && self.streams.close_idle_blocks(now, self.block_patience())
             && let Some(transmit) = self.transmit_on_paths(now, max_segments, buf)
         {
             return Some(transmit);
         }
         self.on_nothing_to_send();
         None
+    }
+
+    /// How long a block may stay open for the peer's next credit: a small part of what a
+    /// repair on feedback would take.
+    fn block_patience(&self) -> Duration {
+        let usable = self.paths.iter().filter(|path| path.is_usable());
+        usable.map(Path::srtt).min().unwrap_or_default() / PATIENCE_PART
     }
 
     fn transmit_on_paths(
@@ -452,6 +459,8 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
     }
 }
 
+/// A block waits for the peer's credit for this part of the shortest RTT at most.
+const PATIENCE_PART: u32 = 8;
 /// A packet has room for a challenge and the proof of a secret in so many bytes.
 const LEAST_ROOM: usize = 80;
 /// A packet that is short of its room by less than this counts as full.

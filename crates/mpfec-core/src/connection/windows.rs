@@ -7,6 +7,7 @@ use mpfec_sched::SchedulerKind;
 
 use super::Connection;
 use crate::path::{INITIAL_RTT, Path};
+use crate::stream::Rounds;
 
 impl Connection {
     /// Tells the streams how much writers may be ahead of what leaves, and how long the peer's
@@ -20,8 +21,10 @@ impl Connection {
             self.streams.set_buffer(carried.buffer());
         }
         let used = self.paths.iter().filter(|path| is_in_use(path, now));
-        let round = used.map(|path| path.rtt.min()).max();
-        self.streams.set_round(round.unwrap_or(INITIAL_RTT));
+        let rounds = used.map(|path| Rounds::even(path.rtt.min()));
+        let all = rounds.reduce(Rounds::and);
+        self.streams
+            .set_rounds(all.unwrap_or(Rounds::even(INITIAL_RTT)));
     }
 }
 

@@ -58,6 +58,33 @@ pub(super) struct ReceiveCredit {
     consumed: u64,
     /// What the size of the window is judged by.
     epoch: Option<Epoch>,
+    /// The window is what holds the peer back, about: it waits for each update.
+    holds_back: bool,
+}
+
+/// Round trips without queues, of the paths on which something arrived of late.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounds {
+    pub(crate) shortest: Duration,
+    pub(crate) longest: Duration,
+}
+
+impl Rounds {
+    /// Those of paths that are alike.
+    pub(crate) const fn even(round: Duration) -> Self {
+        Self {
+            shortest: round,
+            longest: round,
+        }
+    }
+
+    /// With those of more paths.
+    pub(crate) fn and(self, more: Self) -> Self {
+        Self {
+            shortest: self.shortest.min(more.shortest),
+            longest: self.longest.max(more.longest),
+        }
+    }
 }
 
 /// A time of about a round trip in which a window is watched.
@@ -79,6 +106,7 @@ impl ReceiveCredit {
             received: 0,
             consumed: 0,
             epoch: None,
+            holds_back: false,
         }
     }
 
@@ -87,17 +115,17 @@ impl ReceiveCredit {
         self.window
     }
 
-    /// Something arrived: doubles the window, once in a `round`, if it is too small for what the
-    /// paths bring and the application takes. `round` is the round trip of the slowest path in
-    /// use, without queues, and `ready` are bytes that the application could read.
+    /// Something arrived: doubles the window, once in the longest round, if it is too small for
+    /// what the paths bring and the application takes. `ready` are bytes that the application
+    /// could read.
     ///
     /// Read at its rate, a window is to last for two rounds, one on the way and one for a
     /// repair. Where that is not enough, most of the window waits for repairs. What is merely
     /// not read says nothing: the application is the limit then.
-    pub(super) fn tune(&mut self, now: Instant, round: Duration, ready: u64) -> bool {
-        if self.window >= self.most {
-            return false;
-        }
+    ///
+    /// A window that does not last for two of the shortest rounds is as good as closed: the peer
+    /// hears of what is read in smaller steps then.
+    pub(super) fn tune(&mut self, now: Instant, rounds: Rounds, ready: u64) -> bool {
         let unread = self.received - self.consumed;
         let is_behind = ready > self.window / 8;
         let waits = if is_behind { 0 } else { unread };
@@ -109,12 +137,16 @@ impl ReceiveCredit {
         });
         epoch.waited = epoch.waited.max(waits);
         let elapsed = now.saturating_duration_since(epoch.began);
-        let round = round.max(SHORTEST_ROUND);
-        if elapsed < round {
+        let longest = rounds.longest.max(SHORTEST_ROUND);
+        if elapsed < longest {
             return false;
         }
-        let in_two_rounds = u128::from(consumed - epoch.consumed) * 2 * round.as_nanos();
-        let is_read_fast = in_two_rounds >= u128::from(self.window) * elapsed.as_nanos();
+        let read = u128::from(consumed - epoch.consumed);
+        let lasts_for_two = |round: Duration| {
+            read * 2 * round.as_nanos() < u128::from(self.window) * elapsed.as_nanos()
+        };
+        let is_read_fast = !lasts_for_two(longest);
+        self.holds_back = !lasts_for_two(rounds.shortest);
         let is_full_of_gaps = epoch.waited >= self.window / 4 * 3;
         self.epoch = Some(Epoch {
             began: now,
@@ -162,7 +194,12 @@ impl ReceiveCredit {
 
     /// Whether the peer should be told a higher limit by now.
     pub(super) fn is_update_due(&self) -> bool {
-        self.next_limit() - self.limit >= self.window / UPDATES_PER_WINDOW
+        let updates = if self.holds_back {
+            UPDATES_PER_CLOSED_WINDOW
+        } else {
+            UPDATES_PER_WINDOW
+        };
+        self.next_limit() - self.limit >= self.window / updates
     }
 
     /// Whether the peer can be told a higher limit.
@@ -184,6 +221,8 @@ impl ReceiveCredit {
 
 /// The peer hears of a new limit when it has risen by this part of the window.
 const UPDATES_PER_WINDOW: u64 = 8;
+/// By this one if that is what the peer waits for. Each is answered with an acknowledgement.
+const UPDATES_PER_CLOSED_WINDOW: u64 = 32;
 /// No epoch is shorter.
 const SHORTEST_ROUND: Duration = Duration::from_millis(1);
 /// Offsets have 62 bits (RFC 9000 §16).
@@ -208,7 +247,7 @@ mod tests {
         assert!(credit.receive(1).is_err());
     }
 
-    const ROUND: Duration = Duration::from_millis(200);
+    const ROUNDS: Rounds = Rounds::even(Duration::from_millis(200));
 
     #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
     fn start() -> Instant {
@@ -223,7 +262,7 @@ mod tests {
             let taken = bytes.min(credit.limit - credit.received);
             credit.receive(taken).unwrap();
             credit.consume(read);
-            credit.tune(start + 10 * step * MS, ROUND, ready);
+            credit.tune(start + 10 * step * MS, ROUNDS, ready);
             credit.advertise();
         }
         credit.window()
@@ -238,6 +277,34 @@ mod tests {
             let mut credit = ReceiveCredit::new(first, 1_000_000);
             assert_eq!(window_after(&mut credit, 1000, 1000, 0), last);
         }
+    }
+
+    #[test]
+    fn the_peer_is_told_in_smaller_steps_of_a_window_that_two_round_trips_use_up() {
+        // 100 bytes a millisecond are 40 000 in two round trips.
+        for (window, step) in [(39_000, 39_000 / 32), (41_000, 41_000 / 8)] {
+            let mut credit = ReceiveCredit::new(window, window);
+            window_after(&mut credit, 1000, 1000, 0);
+            credit.receive(step).unwrap();
+            assert!(!credit.consume(step - 1), "{window}");
+            assert!(credit.consume(1), "{window}");
+        }
+    }
+
+    #[test]
+    fn a_slow_path_in_use_does_not_make_steps_smaller() {
+        let rounds = ROUNDS.and(Rounds::even(2 * ROUNDS.longest));
+        assert_eq!(rounds.shortest, ROUNDS.shortest);
+        let mut credit = ReceiveCredit::new(41_000, 41_000);
+        let start = start();
+        for step in 0..100 {
+            credit.receive(1000).unwrap();
+            credit.consume(1000);
+            credit.tune(start + 10 * step * MS, rounds, 0);
+            credit.advertise();
+        }
+        credit.receive(41_000 / 8).unwrap();
+        assert!(!credit.consume(41_000 / 8 - 1));
     }
 
     #[test]
@@ -262,7 +329,7 @@ mod tests {
         for step in 0..100 {
             let room = credit.limit - credit.received;
             credit.receive(room).unwrap();
-            credit.tune(start + 10 * step * MS, ROUND, 0);
+            credit.tune(start + 10 * step * MS, ROUNDS, 0);
             credit.advertise();
             windows.push(credit.window());
         }

@@ -131,9 +131,11 @@ impl Streams {
             pending,
             ..
         } = self;
-        let (round, ready) = (receiving.round, receiving.ready);
-        let stream = recv.get_mut(&id).and_then(|stream| stream.tune(now, round));
-        let mut has_grown = receiving.credit.tune(now, round, ready);
+        let (rounds, ready) = (receiving.rounds, receiving.ready);
+        let stream = recv
+            .get_mut(&id)
+            .and_then(|stream| stream.tune(now, rounds));
+        let mut has_grown = receiving.credit.tune(now, rounds, ready);
         if let Some(window) = stream {
             pending.insert(Control::MaxStreamData { stream: id });
             // A stream alone is to use all of its window.

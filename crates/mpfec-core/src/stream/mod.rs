@@ -32,6 +32,7 @@ use crate::id::{Dir, Side, StreamId};
 use self::blocked::BlockedWriters;
 use self::control::{Control, Pending};
 use self::count::{ByDir, LocalStreams, RemoteStreams};
+pub(crate) use self::flow::Rounds;
 use self::flow::{ReceiveCredit, SendCredit};
 use self::recv::RecvStream;
 use self::send::{Obstacle, SendState, SendStream};
@@ -59,6 +60,8 @@ pub(crate) struct Streams {
     largest_symbol: SymbolSize,
     /// Streams whose last block takes more bytes.
     open_blocks: BTreeSet<StreamId>,
+    /// When a block is ended that stays open while nothing else is to be sent.
+    next_block_close: Option<Instant>,
     writers: BlockedWriters,
     pending: Pending,
     events: VecDeque<StreamEvent>,
@@ -137,7 +140,7 @@ impl Streams {
                     config.connection_window,
                 ),
                 ready: 0,
-                round: Duration::ZERO,
+                rounds: Rounds::even(Duration::ZERO),
                 pending_blocks: 0,
                 pipeline: None,
             },
@@ -153,6 +156,7 @@ impl Streams {
             },
             largest_symbol: FIRST_SYMBOL_SIZE,
             open_blocks: BTreeSet::new(),
+            next_block_close: None,
             writers: BlockedWriters::default(),
             pending: Pending::default(),
             events: VecDeque::new(),
@@ -230,9 +234,9 @@ impl Streams {
         }
     }
 
-    /// The round trip of the slowest path on which something arrived of late: windows follow it.
-    pub(crate) fn set_round(&mut self, round: Duration) {
-        self.receiving.round = round;
+    /// How long data of the peer take that are not lost: windows follow it.
+    pub(crate) fn set_rounds(&mut self, rounds: Rounds) {
+        self.receiving.rounds = rounds;
     }
 
     /// Bytes that the peer may send now beyond what was read, on all streams.

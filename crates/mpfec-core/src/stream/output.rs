@@ -1,6 +1,6 @@
 //! What leaves: symbols as the scheduler places them, and frames about streams.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpfec_sched::{BlockView, SymbolKind};
 
@@ -66,21 +66,36 @@ impl Streams {
     }
 
     /// Ends open blocks of which everything has left, so that what is lost of them can be
-    /// repaired. Returns whether there were any.
-    pub(crate) fn close_idle_blocks(&mut self) -> bool {
+    /// repaired. Returns whether there were any. Those that the peer's next credit fills stay
+    /// open for up to `patience` after their first symbol left.
+    pub(crate) fn close_idle_blocks(&mut self, now: Instant, patience: Duration) -> bool {
         let (send, sending, open) = (&mut self.send, &mut self.sending, &mut self.open_blocks);
         let before = open.len();
+        let mut next: Option<Instant> = None;
         open.retain(|id| {
             let Some(stream) = send.get_mut(id) else {
                 return false;
             };
+            if let Some(until) = stream.keeps_open_until(patience, sending)
+                && now < until
+            {
+                next = Some(next.map_or(until, |at| at.min(until)));
+                return true;
+            }
             !(stream.has_idle_block(sending) && stream.close_block(sending))
         });
+        self.next_block_close = next;
         let has_closed = open.len() < before;
         if has_closed {
             self.wake_writers();
         }
         has_closed
+    }
+
+    /// When [`close_idle_blocks`](Self::close_idle_blocks) has a block to end that waits for
+    /// credit now.
+    pub(crate) fn next_block_close(&self) -> Option<Instant> {
+        self.next_block_close
     }
 
     /// Appends a symbol of `blocks()[block]` for the path of `slot`. `None` if there is none of

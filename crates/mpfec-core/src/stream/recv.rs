@@ -4,13 +4,13 @@
 mod reassembly;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use mpfec_codec::pipeline::PipelineCode;
 
 use super::event::ReadError;
-use super::flow::ReceiveCredit;
+use super::flow::{ReceiveCredit, Rounds};
 use super::ready::ReadyQueue;
 use crate::block::BlockReceiver;
 use crate::error::TransportError;
@@ -21,8 +21,7 @@ pub(super) struct Shared {
     pub(super) credit: ReceiveCredit,
     /// Bytes of whole blocks that wait to be read.
     pub(super) ready: u64,
-    /// The round trip of the slowest path on which something arrived of late.
-    pub(super) round: Duration,
+    pub(super) rounds: Rounds,
     /// Blocks of which something is here and that are not yet in the reader's queue.
     pub(super) pending_blocks: usize,
     /// How the peer codes its packets before they leave, if it does.
@@ -303,10 +302,10 @@ impl RecvStream {
     }
 
     /// Something arrived: makes the window larger if it is too small. `Some`: it is so large now.
-    pub(super) fn tune(&mut self, now: Instant, round: Duration) -> Option<u64> {
+    pub(super) fn tune(&mut self, now: Instant, rounds: Rounds) -> Option<u64> {
         let ready = self.ready.bytes();
         let credit = self.credit()?;
-        credit.tune(now, round, ready).then(|| credit.window())
+        credit.tune(now, rounds, ready).then(|| credit.window())
     }
 
     /// What a BLOCK_ACK says of a block: symbols needed beyond K, 0 if it is complete, and

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{CodecKind, SymbolSize};
+use mpfec_sched::BlockView;
 
 use super::event::WriteError;
 use super::flow::SendCredit;
@@ -59,6 +60,8 @@ pub(super) struct SendStream {
     first_sbn: u64,
     /// The last block takes more bytes.
     is_open: bool,
+    /// The last write ended where flow control does: more data wait.
+    awaits_credit: bool,
     /// Blocks of an abandoned stream: the peer holds what it has of them until it hears of it.
     abandoned: usize,
     next_round: u64,
@@ -183,6 +186,7 @@ impl SendStream {
             blocks: VecDeque::new(),
             first_sbn: 0,
             is_open: false,
+            awaits_credit: false,
             abandoned: 0,
             next_round: 0,
             has_fin_frame: false,
@@ -204,7 +208,8 @@ impl SendStream {
     /// Copies bytes into blocks as far as buffer and windows allow. Returns how many.
     pub(super) fn write(&mut self, data: &[u8], shared: &mut Shared) -> usize {
         let room = usize::try_from(shared.room(self)).unwrap_or(usize::MAX);
-        let data = &data[..data.len().min(room)];
+        let offered = data.len();
+        let data = &data[..offered.min(room)];
         let mut taken = 0;
         while taken < data.len() {
             let Some(slot) = self.open_block(shared) else {
@@ -226,6 +231,8 @@ impl SendStream {
                 self.close_block(shared);
             }
         }
+        let is_out_of_credit = self.credit.left() == 0 || shared.credit.left() == 0;
+        self.awaits_credit = taken < offered && is_out_of_credit;
         taken
     }
 
@@ -291,15 +298,26 @@ impl SendStream {
         self.is_open = false;
     }
 
+    /// The open block, if all of it has left.
+    fn idle_block<'a>(&self, shared: &'a Shared) -> Option<&'a BlockView> {
+        let slot = self.blocks.back().copied().flatten()?;
+        let (_, view) = shared.queue.get(slot);
+        (self.is_open && view.unsent == 0).then_some(view)
+    }
+
     /// Whether all of the open block has left.
     pub(super) fn has_idle_block(&self, shared: &Shared) -> bool {
-        let open = self
-            .blocks
-            .back()
-            .copied()
-            .flatten()
-            .filter(|_| self.is_open);
-        open.is_some_and(|slot| shared.queue.get(slot).1.unsent == 0)
+        self.idle_block(shared).is_some()
+    }
+
+    /// Until when the open block, of which all has left, is worth keeping open: while the peer's
+    /// next credit brings more data for it, which one repair symbol then protects together.
+    pub(super) fn keeps_open_until(&self, patience: Duration, shared: &Shared) -> Option<Instant> {
+        let view = self.idle_block(shared)?;
+        let is_filled_later =
+            self.awaits_credit && self.deadline.is_none() && shared.group.is_none();
+        let first_sent = view.first_sent.filter(|_| is_filled_later)?;
+        Some(first_sent + patience)
     }
 
     /// Ends the open block. Returns whether there was one.

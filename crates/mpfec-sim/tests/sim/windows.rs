@@ -101,3 +101,37 @@ fn a_bulk_writer_is_less_than_a_second_ahead_of_the_reader() {
     }
     assert!(longest <= ms(1000), "{longest:?}");
 }
+
+/// Through a window of 128 KiB. What the reader takes is told of in small steps, and what one
+/// such step lets out is no block of its own: that is protected worse than a larger one.
+#[test]
+fn a_small_window_passes_nearly_whole_in_each_round_trip_of_one_path_and_of_two() {
+    let window = 128 << 10;
+    let setup = |paths: &[(&str, f64)]| Setup {
+        name: "small".to_owned(),
+        summary: String::new(),
+        paths: paths
+            .iter()
+            .map(|&(name, loss)| PathSetup::symmetric(name, mbit(10), ms(200), loss))
+            .collect(),
+        changes: Vec::new(),
+    };
+    for paths in [&[("a", 0.001)][..], &[("a", 0.001), ("b", 0.2)]] {
+        let mut shares = Vec::new();
+        for seed in 1..=3 {
+            let mut net = scene()
+                .setup(setup(paths))
+                .both(|config| {
+                    config.stream_window = window;
+                    config.connection_window = window;
+                })
+                .seed(seed)
+                .connect();
+            net.send(1 << 40);
+            net.run_for(secs(5));
+            shares.push(net.bytes_read_in(secs(10)) as f64 / (10.0 / 0.2 * window as f64));
+        }
+        let mean = shares.iter().sum::<f64>() / 3.0;
+        assert!(mean >= 0.95, "{} paths: {shares:.3?}", paths.len());
+    }
+}

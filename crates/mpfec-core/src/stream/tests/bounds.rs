@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use mpfec_codec::CodecKind;
+use mpfec_sched::SymbolKind;
 
 use super::harness::{Faults, Flow, Net, config, limits, now, write_data};
-use crate::component::FrameWriter;
+use crate::component::{FrameWriter, Tokens};
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side, StreamId};
-use crate::stream::{ReadError, StreamEvent, StreamLimits, Streams};
+use crate::stream::{FIRST_SYMBOL_SIZE, ReadError, Rounds, StreamEvent, StreamLimits, Streams};
 use crate::wire::frame::{Frame, Frames};
 use crate::wire::varint;
 
@@ -229,7 +230,8 @@ fn a_peer_that_leaves_a_gap_makes_this_end_keep_no_more_than_the_bound() {
     };
     let mut net = Net::new(&config, Faults::default(), 1);
     let id = net.client.open(Dir::Uni).unwrap();
-    net.server.set_round(Duration::from_millis(200));
+    net.server
+        .set_rounds(Rounds::even(Duration::from_millis(200)));
     let written = leave_a_gap(&mut net, id, 5);
     assert_eq!((written, net.server.receive_window()), (bound, bound));
     assert_eq!(net.server.read(id, 1), Err(ReadError::Blocked));
@@ -329,7 +331,8 @@ fn a_stream_that_is_not_read_leaves_the_others_a_part_of_the_largest_window() {
     let config = config(CodecKind::RaptorQ);
     let mut net = Net::new(&config, Faults::default(), 1);
     let unread = net.client.open(Dir::Uni).unwrap();
-    net.server.set_round(Duration::from_millis(200));
+    net.server
+        .set_rounds(Rounds::even(Duration::from_millis(200)));
     let written = leave_a_gap(&mut net, unread, 8);
     assert_eq!(written, config.stream_window);
     assert_eq!(net.server.receive_window(), config.connection_window);
@@ -358,4 +361,68 @@ fn leave_a_gap(net: &mut Net, id: StreamId, rounds: usize) -> u64 {
         }
     }
     written
+}
+
+/// Sends all source symbols that there are, each in a packet of its own, and forgets the packets
+/// but the last.
+fn send_sources(streams: &mut Streams) -> Option<Tokens> {
+    let mut last = None;
+    while let Some(block) = streams.blocks().iter().position(|view| view.unsent > 0) {
+        let mut payload = Vec::new();
+        let mut writer = FrameWriter::new(&mut payload, 1400);
+        let kind = SymbolKind::Source;
+        streams.write_symbol(now(), block, kind, 0, &mut writer)?;
+        last = Some(writer.finish().0);
+    }
+    last
+}
+
+/// Whether the only block is closed.
+fn is_closed(streams: &Streams) -> bool {
+    let [view] = streams.blocks() else {
+        panic!("one block");
+    };
+    view.closed
+}
+
+#[test]
+fn a_block_that_the_next_credit_fills_stays_open_for_a_moment() {
+    let patience = Duration::from_millis(25);
+    let window = 8 * FIRST_SYMBOL_SIZE.bytes() as u64;
+    let config = TransportConfig {
+        stream_window: window,
+        connection_window: window,
+        ..config(CodecKind::RaptorQ)
+    };
+    let data = vec![1; 2 * window as usize];
+    let scene = |len: usize| {
+        let mut net = Net::new(&config, Faults::default(), 1);
+        let id = net.client.open(Dir::Uni).unwrap();
+        assert_eq!(net.client.write(id, &data[..len]), Ok(window as usize));
+        let last = send_sources(&mut net.client).unwrap();
+        (net.client, last)
+    };
+    let start = now();
+
+    let (mut streams, last) = scene(data.len());
+    let (early, late) = (start + patience / 2, now() + patience);
+    assert!(!streams.close_idle_blocks(early, patience) && !is_closed(&streams));
+    let until = streams.next_block_close().unwrap();
+    assert!(
+        (start + patience..=late).contains(&until),
+        "it is closed in time"
+    );
+    for token in &last {
+        streams.on_lost(early, token, 0);
+    }
+    assert!(is_closed(&streams), "what was lost is repaired");
+    assert!(!streams.close_idle_blocks(early, patience));
+    assert_eq!(streams.next_block_close(), None);
+
+    let (mut streams, _) = scene(data.len());
+    assert!(streams.close_idle_blocks(now() + patience, patience) && is_closed(&streams));
+
+    let (mut streams, _) = scene(window as usize);
+    let closes = streams.close_idle_blocks(start, patience);
+    assert!(closes && is_closed(&streams), "no more data wait");
 }

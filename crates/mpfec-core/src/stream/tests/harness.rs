@@ -1,7 +1,7 @@
 //! Two `Streams` and a network between them, without packets' protection, paths or time.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mpfec_codec::CodecKind;
@@ -249,7 +249,7 @@ pub(super) fn write_data(
                 .write_symbol(now, index, kind, slot, writer)
                 .is_some();
         }
-        if !streams.close_idle_blocks() {
+        if !streams.close_idle_blocks(now, Duration::ZERO) {
             return false;
         }
     }
