@@ -200,7 +200,7 @@ impl Connection {
         }
         path.on_spurious(spurious);
         path.on_parity_time(now);
-        path.on_answer(now);
+        path.on_answer(now, ack.largest);
         let is_black_hole = path.mtu.on_acked(has_large, now);
         if !path.mtu.is_narrow()
             && let Some(silent) = path.liveness.on_answer(now)

@@ -327,12 +327,10 @@ impl Connection {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         path.space.declare_silent(now, sent_by, &mut lost);
         let slot = path.slot;
-        path.unanswered += lost.len() as u64;
+        path.on_given_up(now, lost.len() as u64);
         let is_large = |lost: &&super::LostPacket| path.mtu.is_large(lost.packet.size);
         let large = lost.iter().filter(is_large).count();
         path.mtu.on_silence(large as u32);
-        path.given_up += lost.len() as u64;
-        path.counters.lost_packets += lost.len() as u64;
         for packet in &lost {
             self.tokens_lost(now, index, &packet.packet.tokens, slot);
         }

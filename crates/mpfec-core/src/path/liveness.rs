@@ -35,6 +35,14 @@ impl Liveness {
         }
     }
 
+    /// Since when it is suspected.
+    pub(crate) fn suspected_since(&self) -> Option<Instant> {
+        match self {
+            Self::Answering => None,
+            Self::Suspected { since, .. } => Some(*since),
+        }
+    }
+
     /// The path answered. Returns for how long it had been suspected, if it was.
     pub(crate) fn on_answer(&mut self, now: Instant) -> Option<Duration> {
         match std::mem::take(self) {

@@ -45,6 +45,15 @@ impl LossRate {
         self.runs = self.runs * kept + f64::from(runs);
     }
 
+    /// So many packets, in so many runs, were lost together while nothing was heard of the path.
+    /// What protects ahead of loss has to reckon with the next such burst; what is repaired when
+    /// the path is heard of does not.
+    pub(crate) fn on_burst(&mut self, lost: u64, runs: u32) {
+        let weight = lost as f64 / (self.seen.min(LONG_HORIZON) + PRIOR_WEIGHT);
+        self.long += weight.min(1.0) * (1.0 - self.long);
+        self.on_runs(lost, runs);
+    }
+
     /// How many losses in a row chance alone hardly explains: less than once in a hundred.
     pub(crate) fn improbable_run(&self) -> u32 {
         run(self.get(), 0.01)
@@ -156,6 +165,19 @@ mod tests {
         assert!(rate.burst() < 1.1, "{}", rate.burst());
         rate.on_runs(u64::from(u32::MAX), 1);
         assert!(rate.burst().is_finite(), "{}", rate.burst());
+    }
+
+    #[test]
+    fn a_burst_in_which_the_path_was_silent_is_expected_again_though_not_of_what_is_lost_now() {
+        let mut rate = LossRate::new();
+        rate.update(1000, 0);
+        let before = rate.get();
+        rate.on_burst(30, 1);
+        assert_eq!(rate.get(), before);
+        assert!((0.02..0.04).contains(&rate.long()), "{}", rate.long());
+        assert!(rate.burst() > 5.0, "{}", rate.burst());
+        rate.on_burst(u64::MAX, u32::MAX);
+        assert!(rate.long() <= 0.95 && rate.burst().is_finite());
     }
 
     #[test]

@@ -123,6 +123,8 @@ pub(crate) struct Path {
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
     pub(crate) unanswered: u64,
+    /// When the first packet was given up of a silence that may have been but a burst of losses.
+    silent_since: Option<Instant>,
     /// Whether it was idle for so long that it must be kept alive.
     pub(crate) is_to_be_asked: bool,
     /// Packets that count as lost because the path was silent, not because others arrived.
@@ -206,6 +208,7 @@ impl Path {
             is_to_be_asked: false,
             given_up: 0,
             unanswered: 0,
+            silent_since: None,
             acks_elsewhere: 0,
         }
     }
@@ -287,7 +290,7 @@ impl Path {
     /// Packets that counted as lost arrived after all.
     pub(crate) fn on_spurious(&mut self, packets: u64) {
         self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);
-        // Silence was never counted as random loss.
+        // Silence that lasted was never counted as random loss.
         let silent = packets.min(self.given_up);
         self.given_up -= silent;
         self.loss.on_spurious(packets - silent);
@@ -347,9 +350,36 @@ impl Path {
         }
     }
 
-    /// Something that was sent on the path was acknowledged.
-    pub(crate) fn on_answer(&mut self, now: Instant) {
+    /// So many packets are given up for the path is silent.
+    pub(crate) fn on_given_up(&mut self, now: Instant, packets: u64) {
+        if packets > 0 {
+            self.silent_since.get_or_insert(now);
+        }
+        self.unanswered += packets;
+        self.given_up += packets;
+        self.counters.lost_packets += packets;
+    }
+
+    /// A silence that soon ends was a burst of losses, whatever it was taken for.
+    fn count_burst(&mut self, now: Instant, largest: u64) {
+        let Some(since) = self.silent_since else {
+            return;
+        };
+        if now.saturating_duration_since(since) > BURST_RTTS * self.srtt() {
+            self.silent_since = None;
+            return;
+        }
+        // What it is asked with leaves because the burst goes on.
+        let sent_by = self.liveness.suspected_since().unwrap_or(now);
+        let (lost, runs) = self.space.take_lost_in_silence(since, sent_by, largest);
+        self.given_up = self.given_up.saturating_sub(lost);
+        self.loss.on_burst(lost, runs);
+    }
+
+    /// Something that was sent on the path was acknowledged, up to the packet `largest`.
+    pub(crate) fn on_answer(&mut self, now: Instant, largest: u64) {
         self.last_answer = Some(now);
+        self.count_burst(now, largest);
         self.unanswered = 0;
         self.pto.on_ack();
         self.probes = 0;
@@ -432,6 +462,8 @@ impl Path {
     }
 }
 
+/// A silence that ends within so many RTTs was a burst of losses.
+const BURST_RTTS: u32 = 4;
 /// An idle path is asked for its RTT so often at most while others carry data.
 const IDLE: Duration = Duration::from_millis(250);
 /// The longest PTO that counts where it is asked whether a path was heard of.

@@ -58,6 +58,32 @@ impl<D: Clone> PacketSpace<D> {
         }
     }
 
+    /// How many packets, and in how many runs of consecutive ones, that were declared lost in
+    /// silence since `since` are lost indeed: what left after them, `largest`, has arrived. Each is
+    /// told of once, and what left after `sent_by` not at all.
+    pub(crate) fn take_lost_in_silence(
+        &mut self,
+        since: Instant,
+        sent_by: Instant,
+        largest: u64,
+    ) -> (u64, u32) {
+        let records = self.lost.iter_mut().rev();
+        let recent = records.take_while(|record| record.declared_at >= since);
+        let (mut packets, mut runs, mut next) = (0, 0, None);
+        for record in recent {
+            let Some(packet) = &record.packet else {
+                continue;
+            };
+            let is_lost = record.packet_number < largest && std::mem::take(&mut record.is_silent);
+            if is_lost && packet.sent_at <= sent_by {
+                packets += 1;
+                runs += u32::from(next != Some(record.packet_number + 1));
+                next = Some(record.packet_number);
+            }
+        }
+        (packets, runs)
+    }
+
     /// When the oldest packet behind an acknowledged one will be old enough to be lost:
     /// [`detect_lost`](Self::detect_lost) is due then.
     pub(crate) fn loss_time(&self) -> Option<Instant> {
@@ -83,6 +109,7 @@ impl<D: Clone> PacketSpace<D> {
         self.lost.push_back(LostRecord {
             packet_number,
             declared_at: now,
+            is_silent: cause == LossCause::Silence,
             packet: Some(packet.clone()),
         });
         lost.push(Lost {

@@ -40,6 +40,8 @@ pub(crate) struct PacketSpace<D> {
 pub(super) struct LostRecord<D> {
     pub(super) packet_number: u64,
     pub(super) declared_at: Instant,
+    /// It counts as lost only because nothing was heard.
+    pub(super) is_silent: bool,
     /// Taken by the first late acknowledgement.
     pub(super) packet: Option<SentPacket<D>>,
 }

@@ -123,6 +123,31 @@ fn a_packet_three_behind_is_lost_and_one_less_far_behind_becomes_so_with_time() 
 }
 
 #[test]
+fn what_later_packets_overtook_in_a_silence_is_lost_and_told_of_once() {
+    let epoch = epoch();
+    let mut space = sent(epoch, 10);
+    let silent = epoch + ms(200);
+    let mut lost = Vec::new();
+    space.declare_all_lost(silent, &mut lost);
+    assert_eq!(lost.len(), 10);
+    send(&mut space, packet(silent));
+    let mut acked = Vec::new();
+    // 0 to 3, 5 and 6 did not arrive; 8 and 9 may be on their way still.
+    space
+        .on_ack([4..=4, 7..=7].into_iter(), 7, &mut acked)
+        .unwrap();
+    let take = |space: &mut PacketSpace<()>, since, largest| {
+        space.take_lost_in_silence(since, epoch + ms(5), largest)
+    };
+    assert_eq!(take(&mut space, silent + ms(1), 7), (0, 0));
+    assert_eq!(take(&mut space, silent, 7), (5, 2), "6 left too late");
+    assert_eq!(take(&mut space, silent, 7), (0, 0));
+    space.on_ack([9..=10].into_iter(), 10, &mut acked).unwrap();
+    let later = space.take_lost_in_silence(silent, silent, 10);
+    assert_eq!(later, (1, 1));
+}
+
+#[test]
 fn without_any_acknowledgement_nothing_is_lost_but_by_silence() {
     let epoch = epoch();
     let mut space = sent(epoch, 3);

@@ -37,6 +37,12 @@ impl LossProcess {
         self.rate * (1.0 - self.rate)
     }
 
+    /// How many symbols that are lost on their own each of many is worth, from 0 to 1: where one
+    /// is lost the next is as well.
+    pub(crate) fn weight(self) -> f64 {
+        1.0 / self.dispersion().max(1.0)
+    }
+
     /// How many times as large the variance is for the bursts.
     fn dispersion(self) -> f64 {
         let correlation = 1.0 - self.begins() - self.ends();
@@ -364,6 +370,20 @@ mod tests {
     }
 
     /// 24 symbols, of which all are lost in one case in 2900 or so.
+    #[test]
+    fn symbols_count_in_full_where_they_are_lost_on_their_own_and_hardly_where_bursts_are_long() {
+        for rate in [0.0005, 0.1, 0.5, 0.95] {
+            let weight = LossProcess::independent(rate).weight();
+            assert!((weight - 1.0).abs() < 1e-9, "{rate}: {weight}");
+        }
+        let weights = [2.0, 4.0, 8.0].map(|burst| LossProcess { rate: 0.05, burst }.weight());
+        assert!(
+            weights.is_sorted_by(|more, less| more > less),
+            "{weights:?}"
+        );
+        assert!(weights[2] > 0.0 && weights[2] < 0.1, "{weights:?}");
+    }
+
     #[test]
     fn a_burst_that_takes_nearly_all_is_not_cut_off() {
         let rare = LossProcess {

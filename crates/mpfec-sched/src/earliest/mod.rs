@@ -176,7 +176,7 @@ impl EarliestArrival {
         view: &View<'_>,
     ) -> Option<(Assignment, u32)> {
         let paced = match view.blocks.first() {
-            Some(block) if self.load.is_paced(view.now) => {
+            Some(block) if outlook.is_paced => {
                 self.load.get(view.now) / f64::from(block.source_symbols.max(1))
             }
             _ => 0.0,
@@ -200,7 +200,7 @@ impl EarliestArrival {
         let mut left_for_repair = if bulk {
             outlook.repair_supply
         } else {
-            outlook.supply
+            outlook.burst_supply
         };
         let mut first_need = None;
         let mut found = None;

@@ -12,6 +12,11 @@ pub(super) struct Outlook {
     /// Symbols that they deliver before it is there in the mean over those that get lost and have
     /// to be repaired in their turn.
     pub(super) repair_supply: f64,
+    /// The same as [`supply`](Self::supply), of repair symbols: those of a path that loses them
+    /// together count for less.
+    pub(super) burst_supply: f64,
+    /// The application sets the pace.
+    pub(super) is_paced: bool,
     /// Symbols per second of all usable paths, losses taken off.
     pub(super) rate: f64,
     /// Between the shortest and the longest one-way delay, in seconds.
@@ -42,6 +47,8 @@ impl Outlook {
         let mut outlook = Self {
             supply: 0.0,
             repair_supply: 0.0,
+            burst_supply: 0.0,
+            is_paced,
             rate: 0.0,
             spread: 0.0,
             growth: 0.0,
@@ -75,11 +82,13 @@ impl Outlook {
                     .symbols_in(arrival - other.wait - other.delay)
                     .max(1.0);
                 outlook.supply += before * other.arriving;
+                outlook.burst_supply += before * other.arriving * other.weight;
                 outlook.growth += me.symbol * other.arriving / other.symbol;
             }
         }
         outlook.supply /= 1.0 + redundancy;
         outlook.repair_supply /= 1.0 + redundancy;
+        outlook.burst_supply /= 1.0 + redundancy;
         outlook.spread = longest - shortest;
         outlook
     }
@@ -167,6 +176,8 @@ struct Estimate {
     repair: f64,
     /// Share of symbols that arrive.
     arriving: f64,
+    /// What each of its repair symbols counts for, from 0 to 1.
+    weight: f64,
 }
 
 impl Estimate {
@@ -193,6 +204,11 @@ impl Estimate {
             delay: path.one_way.as_secs_f64(),
             repair: path.loss_bounded() * LOSS_DELAY * path.srtt.as_secs_f64(),
             arriving: 1.0 - path.loss_bounded(),
+            weight: if is_paced {
+                path.losses_to_expect().weight()
+            } else {
+                1.0
+            },
         }
     }
 

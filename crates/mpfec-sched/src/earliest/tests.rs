@@ -198,6 +198,33 @@ fn bursts_are_made_up_for_with_more_repairs_where_the_application_sets_the_pace(
     assert_eq!(protection_of(&mut paced, &bursts), 6, "bulk as ever");
 }
 
+/// Whether a path of 112 ms one way makes up for what a paced block may lose of its symbols on
+/// `fast`, of 100 ms, which delivers twelve more until one sent here arrives.
+fn slow_path_protects(fast: PathView) -> bool {
+    let slow = PathView {
+        srtt: Duration::from_millis(224),
+        one_way: Duration::from_millis(112),
+        ..path(1, 0.001)
+    };
+    let paths = [fast, slow];
+    let mut blocks = [sent(10, 10, 0)];
+    blocks[0].lost_once = 0;
+    let now = View {
+        writer_blocked: false,
+        ..view(&paths, &blocks)
+    };
+    EarliestArrival::new().select(1, 1, &now).is_some()
+}
+
+#[test]
+fn repairs_that_a_burst_would_take_along_are_not_waited_for() {
+    assert!(!slow_path_protects(path(0, 0.1)), "the other is sooner");
+    assert!(slow_path_protects(PathView {
+        loss_burst: 4.0,
+        ..path(0, 0.1)
+    }));
+}
+
 /// Whether 600 symbols a second take a path of 150 ms one way beside one of 20 ms, `fast`.
 fn takes_the_slow_path(fast: PathView) -> bool {
     let fast = PathView {

@@ -1,7 +1,7 @@
 //! Bursts of losses that take more packets than a path holds.
 
 use mpfec_sim::scenario::Scenario;
-use mpfec_sim::{PathSetup, Setup, scene};
+use mpfec_sim::{GilbertElliott, PathSetup, Setup, scene};
 
 use crate::{mbit, ms, secs};
 
@@ -73,4 +73,30 @@ fn what_is_sent_into_a_path_that_is_dead_is_some_windows_and_no_more() {
     let after = net.path_stats("a");
     let windows = (after.sent_bytes - before.sent_bytes) as f64 / before.cwnd_bytes as f64;
     assert!((3.0..8.0).contains(&windows), "{windows:.1} windows");
+}
+
+/// What a path holds of paced data is less than a burst takes: then nothing is heard of it until
+/// it is asked, and what it carried is given up.
+#[test]
+fn bursts_that_make_a_path_fall_silent_are_known_for_what_they_are() {
+    let mut bursty = PathSetup::symmetric("a", mbit(10), ms(20), 0.0);
+    bursty.forward.bursts = Some(GilbertElliott::bursts(0.05, 20.0));
+    let setup = Setup {
+        name: "bursty".to_owned(),
+        summary: String::new(),
+        paths: vec![bursty, PathSetup::symmetric("b", mbit(10), ms(40), 0.0)],
+        changes: Vec::new(),
+    };
+    for seed in 1..=4 {
+        let mut net = scene().setup(setup.clone()).seed(seed).connect();
+        for _ in 0..400 {
+            net.send(32 << 10);
+            net.run_for(ms(50));
+        }
+        let stats = net.path_stats("a");
+        let (loss, burst) = (stats.loss, stats.loss_burst);
+        assert!(burst >= 5.0, "seed {seed}: {burst:.1} in a row");
+        assert!(loss < 0.5, "seed {seed}: {loss:.2}");
+        net.check_bytes();
+    }
 }
