@@ -200,8 +200,11 @@ impl Connection {
         }
         path.on_spurious(spurious);
         path.on_parity_time(now);
-        path.on_answer(now, ack.largest);
+        path.on_answer(now);
         let is_black_hole = path.mtu.on_acked(has_large, now);
+        if !is_black_hole && !path.mtu.is_narrow() {
+            path.count_burst(now, ack.largest);
+        }
         if !path.mtu.is_narrow()
             && let Some(silent) = path.liveness.on_answer(now)
         {

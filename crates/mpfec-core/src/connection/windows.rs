@@ -11,7 +11,7 @@ use crate::stream::Rounds;
 
 impl Connection {
     /// Tells the streams how much writers may be ahead of what leaves, and how long the peer's
-    /// data take on the slowest path in use.
+    /// data take on the paths in use.
     pub(super) fn update_windows(&mut self, now: Instant) {
         let carried = Carried::by(self.paths.iter().filter(|path| path.is_usable()));
         if self.config.profile.scheduler == SchedulerKind::EarliestArrival {

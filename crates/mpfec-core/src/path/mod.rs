@@ -8,6 +8,7 @@ mod mtu;
 mod parity;
 mod quiet;
 mod set;
+mod silence;
 mod validation;
 
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
 use self::quiet::Quiet;
 pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
+use self::silence::Silence;
 pub(crate) use self::validation::Validation;
 
 /// Why a path changed its state, for people and for statistics.
@@ -123,8 +125,7 @@ pub(crate) struct Path {
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
     pub(crate) unanswered: u64,
-    /// When the first packet was given up of a silence that may have been but a burst of losses.
-    silent_since: Option<Instant>,
+    silence: Silence,
     /// Whether it was idle for so long that it must be kept alive.
     pub(crate) is_to_be_asked: bool,
     /// Packets that count as lost because the path was silent, not because others arrived.
@@ -208,7 +209,7 @@ impl Path {
             is_to_be_asked: false,
             given_up: 0,
             unanswered: 0,
-            silent_since: None,
+            silence: Silence::default(),
             acks_elsewhere: 0,
         }
     }
@@ -290,7 +291,7 @@ impl Path {
     /// Packets that counted as lost arrived after all.
     pub(crate) fn on_spurious(&mut self, packets: u64) {
         self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);
-        // Silence that lasted was never counted as random loss.
+        // Silence was never counted as random loss.
         let silent = packets.min(self.given_up);
         self.given_up -= silent;
         self.loss.on_spurious(packets - silent);
@@ -350,36 +351,29 @@ impl Path {
         }
     }
 
-    /// So many packets are given up for the path is silent.
+    /// So many packets are given up, for the path is silent.
     pub(crate) fn on_given_up(&mut self, now: Instant, packets: u64) {
-        if packets > 0 {
-            self.silent_since.get_or_insert(now);
+        if packets > 0 && self.unanswered == 0 {
+            self.silence.begin(now);
         }
         self.unanswered += packets;
         self.given_up += packets;
         self.counters.lost_packets += packets;
     }
 
-    /// A silence that soon ends was a burst of losses, whatever it was taken for.
-    fn count_burst(&mut self, now: Instant, largest: u64) {
-        let Some(since) = self.silent_since else {
-            return;
-        };
-        if now.saturating_duration_since(since) > BURST_RTTS * self.srtt() {
-            self.silent_since = None;
-            return;
+    /// Something that was sent on the path was acknowledged, up to the packet `largest`, and no
+    /// packet was lost for its size.
+    pub(crate) fn count_burst(&mut self, now: Instant, largest: u64) {
+        let suspected = self.liveness.suspected_since();
+        if let Some(burst) = self.silence.on_answer(now, self.srtt(), suspected) {
+            let (lost, runs) = self.space.take_lost_in_silence(burst, largest);
+            self.loss.on_burst(lost, runs);
         }
-        // What it is asked with leaves because the burst goes on.
-        let sent_by = self.liveness.suspected_since().unwrap_or(now);
-        let (lost, runs) = self.space.take_lost_in_silence(since, sent_by, largest);
-        self.given_up = self.given_up.saturating_sub(lost);
-        self.loss.on_burst(lost, runs);
     }
 
-    /// Something that was sent on the path was acknowledged, up to the packet `largest`.
-    pub(crate) fn on_answer(&mut self, now: Instant, largest: u64) {
+    /// Something that was sent on the path was acknowledged.
+    pub(crate) fn on_answer(&mut self, now: Instant) {
         self.last_answer = Some(now);
-        self.count_burst(now, largest);
         self.unanswered = 0;
         self.pto.on_ack();
         self.probes = 0;
@@ -462,8 +456,6 @@ impl Path {
     }
 }
 
-/// A silence that ends within so many RTTs was a burst of losses.
-const BURST_RTTS: u32 = 4;
 /// An idle path is asked for its RTT so often at most while others carry data.
 const IDLE: Duration = Duration::from_millis(250);
 /// The longest PTO that counts where it is asked whether a path was heard of.

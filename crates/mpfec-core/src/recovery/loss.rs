@@ -5,6 +5,15 @@ use std::time::{Duration, Instant};
 use super::sent::{LossCause, Lost, SentPacket};
 use super::space::{LostRecord, PacketSpace};
 
+/// Packets that a burst took, if they did not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Burst {
+    /// Given up at this time or later.
+    pub(crate) given_up_from: Instant,
+    /// Sent before this.
+    pub(crate) sent_before: Instant,
+}
+
 impl<D: Clone> PacketSpace<D> {
     /// Declares lost what is `threshold` numbers behind the largest acknowledged one, or
     /// behind it and `loss_delay` old. Packets that are not ack-eliciting are forgotten
@@ -58,27 +67,26 @@ impl<D: Clone> PacketSpace<D> {
         }
     }
 
-    /// How many packets, and in how many runs of consecutive ones, that were declared lost in
-    /// silence since `since` are lost indeed: what left after them, `largest`, has arrived. Each is
-    /// told of once, and what left after `sent_by` not at all.
-    pub(crate) fn take_lost_in_silence(
-        &mut self,
-        since: Instant,
-        sent_by: Instant,
-        largest: u64,
-    ) -> (u64, u32) {
-        let records = self.lost.iter_mut().rev();
-        let recent = records.take_while(|record| record.declared_at >= since);
+    /// How many packets, and in how many runs of consecutive ones, that were given up in a silence
+    /// a `burst` took: what left after them, `largest`, has arrived, and they have not. Each is
+    /// told of once.
+    pub(crate) fn take_lost_in_silence(&mut self, burst: Burst, largest: u64) -> (u64, u32) {
+        let first = self.overtaken_in_silence;
+        let before = |number| move |record: &LostRecord<D>| record.packet_number < number;
+        let begin = self.lost.partition_point(before(first));
+        let end = self.lost.partition_point(before(largest)).max(begin);
+        self.overtaken_in_silence = first.max(largest);
         let (mut packets, mut runs, mut next) = (0, 0, None);
-        for record in recent {
-            let Some(packet) = &record.packet else {
-                continue;
-            };
-            let is_lost = record.packet_number < largest && std::mem::take(&mut record.is_silent);
-            if is_lost && packet.sent_at <= sent_by {
+        for record in self.lost.range(begin..end) {
+            let is_burst = record.is_silent && record.declared_at >= burst.given_up_from;
+            let is_lost = record
+                .packet
+                .as_ref()
+                .is_some_and(|packet| packet.in_flight && packet.sent_at < burst.sent_before);
+            if is_burst && is_lost {
                 packets += 1;
-                runs += u32::from(next != Some(record.packet_number + 1));
-                next = Some(record.packet_number);
+                runs += u32::from(next != Some(record.packet_number));
+                next = Some(record.packet_number + 1);
             }
         }
         (packets, runs)

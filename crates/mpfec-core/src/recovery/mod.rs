@@ -17,7 +17,7 @@ mod token;
 pub(crate) use self::crypto_receive::CryptoReceive;
 pub(crate) use self::crypto_send::CryptoSend;
 pub(crate) use self::duplicates::Duplicates;
-pub(crate) use self::loss::is_persistent_congestion;
+pub(crate) use self::loss::{Burst, is_persistent_congestion};
 pub(crate) use self::pto::Pto;
 pub(crate) use self::received::ReceivedPackets;
 pub(crate) use self::reordering::Reordering;

@@ -22,6 +22,8 @@ pub(crate) struct PacketSpace<D> {
     /// Declared lost, ascending by number, all below `first`: kept for a late
     /// acknowledgement.
     pub(super) lost: VecDeque<LostRecord<D>>,
+    /// What was given up in silence is told of below this number.
+    pub(super) overtaken_in_silence: u64,
     pub(super) loss_time: Option<Instant>,
     pub(super) largest_acked: Option<u64>,
     skipped: SkippedNumbers,
@@ -53,6 +55,7 @@ impl<D> PacketSpace<D> {
             first: 0,
             slots: VecDeque::new(),
             lost: VecDeque::new(),
+            overtaken_in_silence: 0,
             loss_time: None,
             largest_acked: None,
             skipped: SkippedNumbers::new(),

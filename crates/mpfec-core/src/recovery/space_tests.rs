@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::super::sent::LossCause;
-use super::super::{Lost, Token, is_persistent_congestion};
+use super::super::{Burst, Lost, Token, is_persistent_congestion};
 use super::*;
 use crate::component::Tokens;
 
@@ -136,15 +136,25 @@ fn what_later_packets_overtook_in_a_silence_is_lost_and_told_of_once() {
     space
         .on_ack([4..=4, 7..=7].into_iter(), 7, &mut acked)
         .unwrap();
-    let take = |space: &mut PacketSpace<()>, since, largest| {
-        space.take_lost_in_silence(since, epoch + ms(5), largest)
+    let burst = Burst {
+        given_up_from: silent,
+        sent_before: epoch + ms(6),
     };
-    assert_eq!(take(&mut space, silent + ms(1), 7), (0, 0));
-    assert_eq!(take(&mut space, silent, 7), (5, 2), "6 left too late");
-    assert_eq!(take(&mut space, silent, 7), (0, 0));
+    let (packets, runs) = space.take_lost_in_silence(burst, 7);
+    assert_eq!((packets, runs), (5, 2), "6 left too late");
+    assert_eq!(space.take_lost_in_silence(burst, 7), (0, 0));
     space.on_ack([9..=10].into_iter(), 10, &mut acked).unwrap();
-    let later = space.take_lost_in_silence(silent, silent, 10);
-    assert_eq!(later, (1, 1));
+    let all = Burst {
+        sent_before: silent,
+        ..burst
+    };
+    let later = Burst {
+        given_up_from: silent + ms(1),
+        ..all
+    };
+    assert_eq!(space.take_lost_in_silence(all, 3), (0, 0), "an old answer");
+    assert_eq!(space.take_lost_in_silence(all, 9), (1, 1));
+    assert_eq!(space.take_lost_in_silence(later, 10), (0, 0));
 }
 
 #[test]

@@ -65,8 +65,10 @@ pub(super) struct ReceiveCredit {
 /// Round trips without queues, of the paths on which something arrived of late.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
-    pub(crate) shortest: Duration,
-    pub(crate) longest: Duration,
+    /// In these a window that holds the peer back passes.
+    shortest: Duration,
+    /// In these a window must not be used up.
+    longest: Duration,
 }
 
 impl Rounds {
@@ -194,12 +196,13 @@ impl ReceiveCredit {
 
     /// Whether the peer should be told a higher limit by now.
     pub(super) fn is_update_due(&self) -> bool {
-        let updates = if self.holds_back {
-            UPDATES_PER_CLOSED_WINDOW
-        } else {
-            UPDATES_PER_WINDOW
-        };
-        self.next_limit() - self.limit >= self.window / updates
+        let mut step = self.window / UPDATES_PER_WINDOW;
+        if self.holds_back {
+            step = step
+                .min(LEAST_STEP)
+                .max(self.window / UPDATES_PER_CLOSED_WINDOW);
+        }
+        self.next_limit() - self.limit >= step
     }
 
     /// Whether the peer can be told a higher limit.
@@ -223,6 +226,8 @@ impl ReceiveCredit {
 const UPDATES_PER_WINDOW: u64 = 8;
 /// By this one if that is what the peer waits for. Each is answered with an acknowledgement.
 const UPDATES_PER_CLOSED_WINDOW: u64 = 32;
+/// But not by less than two symbols or so.
+const LEAST_STEP: u64 = 3000;
 /// No epoch is shorter.
 const SHORTEST_ROUND: Duration = Duration::from_millis(1);
 /// Offsets have 62 bits (RFC 9000 §16).
@@ -281,10 +286,15 @@ mod tests {
 
     #[test]
     fn the_peer_is_told_in_smaller_steps_of_a_window_that_two_round_trips_use_up() {
-        // 100 bytes a millisecond are 40 000 in two round trips.
-        for (window, step) in [(39_000, 39_000 / 32), (41_000, 41_000 / 8)] {
+        // 1000 bytes a millisecond are 400 000 in two round trips.
+        for (window, step) in [
+            (390_000, 390_000 / 32),
+            (410_000, 410_000 / 8),
+            (50_000, LEAST_STEP),
+            (16_000, 2000),
+        ] {
             let mut credit = ReceiveCredit::new(window, window);
-            window_after(&mut credit, 1000, 1000, 0);
+            window_after(&mut credit, 10_000, 10_000, 0);
             credit.receive(step).unwrap();
             assert!(!credit.consume(step - 1), "{window}");
             assert!(credit.consume(1), "{window}");

@@ -21,6 +21,7 @@ pub(super) struct Shared {
     pub(super) credit: ReceiveCredit,
     /// Bytes of whole blocks that wait to be read.
     pub(super) ready: u64,
+    /// How long data take that are not lost.
     pub(super) rounds: Rounds,
     /// Blocks of which something is here and that are not yet in the reader's queue.
     pub(super) pending_blocks: usize,

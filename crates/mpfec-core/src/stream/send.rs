@@ -314,8 +314,8 @@ impl SendStream {
     /// next credit brings more data for it, which one repair symbol then protects together.
     pub(super) fn keeps_open_until(&self, patience: Duration, shared: &Shared) -> Option<Instant> {
         let view = self.idle_block(shared)?;
-        let is_filled_later =
-            self.awaits_credit && self.deadline.is_none() && shared.group.is_none();
+        let gains = shared.codec.has_repair() && shared.group.is_none();
+        let is_filled_later = gains && self.awaits_credit && self.deadline.is_none();
         let first_sent = view.first_sent.filter(|_| is_filled_later)?;
         Some(first_sent + patience)
     }

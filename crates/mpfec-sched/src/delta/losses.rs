@@ -369,7 +369,6 @@ mod tests {
         }
     }
 
-    /// 24 symbols, of which all are lost in one case in 2900 or so.
     #[test]
     fn symbols_count_in_full_where_they_are_lost_on_their_own_and_hardly_where_bursts_are_long() {
         for rate in [0.0005, 0.1, 0.5, 0.95] {
@@ -384,6 +383,7 @@ mod tests {
         assert!(weights[2] > 0.0 && weights[2] < 0.1, "{weights:?}");
     }
 
+    /// 24 symbols, of which all are lost in one case in 2900 or so.
     #[test]
     fn a_burst_that_takes_nearly_all_is_not_cut_off() {
         let rare = LossProcess {

@@ -243,7 +243,11 @@ impl EarliestArrival {
             if need == 0 {
                 continue;
             }
-            let others = if complete { left_for_repair } else { left };
+            let others = if complete && (bulk || missing == 0) {
+                left_for_repair
+            } else {
+                left
+            };
             if f64::from(need) <= others || outlook.is_for_faster(block, view) {
                 left = (left - f64::from(need)).max(0.0);
                 left_for_repair = (left_for_repair - f64::from(need)).max(0.0);

@@ -12,8 +12,8 @@ pub(super) struct Outlook {
     /// Symbols that they deliver before it is there in the mean over those that get lost and have
     /// to be repaired in their turn.
     pub(super) repair_supply: f64,
-    /// The same as [`supply`](Self::supply), of repair symbols: those of a path that loses them
-    /// together count for less.
+    /// The same as [`supply`](Self::supply), of what makes up for losses to come: where the
+    /// application sets the pace, symbols of a path that loses them together count for less.
     pub(super) burst_supply: f64,
     /// The application sets the pace.
     pub(super) is_paced: bool,
@@ -176,7 +176,7 @@ struct Estimate {
     repair: f64,
     /// Share of symbols that arrive.
     arriving: f64,
-    /// What each of its repair symbols counts for, from 0 to 1.
+    /// What each of its symbols counts for against losses to come, from 0 to 1.
     weight: f64,
 }
 

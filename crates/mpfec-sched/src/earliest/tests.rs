@@ -217,6 +217,27 @@ fn slow_path_protects(fast: PathView) -> bool {
 }
 
 #[test]
+fn what_a_paced_block_is_known_to_lack_comes_from_where_it_is_soonest_bursts_or_not() {
+    let fast = PathView {
+        loss_burst: 8.0,
+        ..path(0, 0.1)
+    };
+    let slow = PathView {
+        srtt: Duration::from_millis(224),
+        one_way: Duration::from_millis(112),
+        ..path(1, 0.001)
+    };
+    let paths = [fast, slow];
+    let blocks = [sent(1, 0, 0)];
+    let now = View {
+        writer_blocked: false,
+        ..view(&paths, &blocks)
+    };
+    assert_eq!(EarliestArrival::new().select(1, 1, &now), None);
+    assert!(EarliestArrival::new().select(0, 1, &now).is_some());
+}
+
+#[test]
 fn repairs_that_a_burst_would_take_along_are_not_waited_for() {
     assert!(!slow_path_protects(path(0, 0.1)), "the other is sooner");
     assert!(slow_path_protects(PathView {
