@@ -197,10 +197,10 @@ impl EarliestArrival {
         let lost_again = self.seen.lost_again.iter().copied();
         let mut left = outlook.supply;
         // A repair had better not get lost itself. Paced data are short of time.
-        let mut left_for_repair = if bulk {
-            outlook.repair_supply
-        } else {
-            outlook.burst_supply
+        let mut left_for_repair = match mode {
+            _ if bulk => outlook.repair_supply,
+            Mode::Busy => outlook.supply,
+            Mode::Spare => outlook.burst_supply,
         };
         let mut first_need = None;
         let mut found = None;
