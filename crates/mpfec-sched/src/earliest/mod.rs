@@ -196,7 +196,8 @@ impl EarliestArrival {
         let start = if ahead { 0 } else { self.seen.cursor };
         let lost_again = self.seen.lost_again.iter().copied();
         let mut left = outlook.supply;
-        // A repair had better not get lost itself. Paced data are short of time.
+        // A repair had better not get lost itself. Paced data are short of time, and in idle slots
+        // nothing speaks against making up for what a burst takes along elsewhere.
         let mut left_for_repair = match mode {
             _ if bulk => outlook.repair_supply,
             Mode::Busy => outlook.supply,
@@ -243,7 +244,10 @@ impl EarliestArrival {
             if need == 0 {
                 continue;
             }
-            let others = if complete && (bulk || missing == 0) {
+            // What is known to lack comes from where it is soonest, and a slow path that is not in
+            // use stays so: others would wait for what it carries.
+            let is_ahead = missing == 0 && block.sources_on[slot] > 0;
+            let others = if complete && (bulk || is_ahead) {
                 left_for_repair
             } else {
                 left

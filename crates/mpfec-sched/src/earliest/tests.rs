@@ -199,8 +199,9 @@ fn bursts_are_made_up_for_with_more_repairs_where_the_application_sets_the_pace(
 }
 
 /// Whether a path of 112 ms one way makes up for what a paced block may lose of its symbols on
-/// `fast`, of 100 ms, which delivers twelve more until one sent here arrives.
-fn slow_path_protects(fast: PathView) -> bool {
+/// `fast`, of 100 ms, which delivers twelve more until one sent here arrives. `sources` of them
+/// it carried itself.
+fn slow_path_protects(fast: PathView, sources: u16) -> bool {
     let slow = PathView {
         srtt: Duration::from_millis(224),
         one_way: Duration::from_millis(112),
@@ -209,6 +210,7 @@ fn slow_path_protects(fast: PathView) -> bool {
     let paths = [fast, slow];
     let mut blocks = [sent(10, 10, 0)];
     blocks[0].lost_once = 0;
+    blocks[0].sources_on[1] = sources;
     let now = View {
         writer_blocked: false,
         ..view(&paths, &blocks)
@@ -239,11 +241,13 @@ fn what_a_paced_block_is_known_to_lack_comes_from_where_it_is_soonest_bursts_or_
 
 #[test]
 fn repairs_that_a_burst_would_take_along_are_not_waited_for() {
-    assert!(!slow_path_protects(path(0, 0.1)), "the other is sooner");
-    assert!(slow_path_protects(PathView {
+    assert!(!slow_path_protects(path(0, 0.1), 2), "the other is sooner");
+    let bursts = PathView {
         loss_burst: 4.0,
         ..path(0, 0.1)
-    }));
+    };
+    assert!(slow_path_protects(bursts.clone(), 2));
+    assert!(!slow_path_protects(bursts, 0), "it is not in use");
 }
 
 /// Whether 600 symbols a second take a path of 150 ms one way beside one of 20 ms, `fast`.
