@@ -48,6 +48,9 @@ pub(super) struct Losses {
     pub(super) drained: u64,
     /// Runs of consecutive packets among them.
     pub(super) runs: u32,
+    /// Delay above that of the empty path around the time at which they left; `None` counts as
+    /// that of the acknowledgement.
+    pub(super) delay: Option<f64>,
 }
 
 /// Delays of an acknowledgement, seconds.
@@ -113,6 +116,7 @@ impl Evidence {
             lost,
             drained,
             runs,
+            delay,
         }: Losses,
         (lesson, of_lost): (Lesson, Lesson),
     ) {
@@ -120,53 +124,52 @@ impl Evidence {
         self.last_delay = own;
         self.delay_max = self.delay_max.max(own);
         let noise = (2.0 * packet_time).min(0.004);
-        let is_low = near < (0.5 * self.delay_max).max(noise);
+        let limit = (0.5 * self.delay_max).max(noise);
+        let near_lost = delay.unwrap_or(near);
+        let (is_low, is_lost_low) = (near < limit, near_lost < limit);
         let losses = lost as f64;
-        let packets = acked + losses;
-        // A queue of a few packets overflows before its delay shows: there only what was sent
-        // below the rate that arrives is beyond doubt, unless others fill the queue meanwhile:
-        // then they lose our packets too.
-        let is_beyond_doubt = match lesson {
-            Lesson::None => false,
-            Lesson::StartingUp => is_low,
-            Lesson::DeeplyDrained => {
-                let most = (self.delay_max - least).max(0.0);
-                self.is_drained = near - least < (0.5 * most).max(noise);
-                self.is_drained
-            }
-        };
+        let (mut low, mut high) = (Count::default(), Count::default());
+        let of_acked = if is_low { &mut low } else { &mut high };
+        of_acked.packets += acked;
+        let of_losses = if is_lost_low { &mut low } else { &mut high };
+        of_losses.packets += losses;
+        of_losses.lost += losses;
         let drained = drained as f64;
+        let of_deep_drain = lesson == Lesson::DeeplyDrained;
+        if of_deep_drain {
+            let most = (self.delay_max - least).max(0.0);
+            self.is_drained = near - least < (0.5 * most).max(noise);
+        }
         if of_lost == Lesson::DeeplyDrained && self.is_drained {
             self.teach(drained, drained, true);
         }
-        if is_beyond_doubt {
-            let lost = if lesson == Lesson::StartingUp {
-                losses
-            } else {
-                0.0
-            };
-            self.teach(acked + lost, lost, lesson == Lesson::DeeplyDrained);
-        } else if !is_low {
-            self.high.add(packets, losses, f64::INFINITY);
-        }
-        // What is lost far below the delay of a queue that no burst of others fills is the link's.
-        let is_clear = is_low && lesson == Lesson::None && drained == 0.0;
-        if is_clear
-            && self.knows_baseline()
-            && !self.knows_clean_loss_well()
-            && self.delay_max > LONG * packet_time
-        {
-            self.teach(packets, losses, false);
+        // A queue of a few packets overflows before its delay shows: there only what was sent
+        // below the rate that arrives is beyond doubt, unless others fill the queue meanwhile:
+        // then they lose our packets too.
+        if of_deep_drain && self.is_drained {
+            self.teach(acked, 0.0, true);
+        } else {
+            // What is lost far below the delay of a queue that no burst of others fills is the
+            // link's.
+            let is_clear = lesson == Lesson::None
+                && drained == 0.0
+                && self.knows_baseline()
+                && !self.knows_clean_loss_well()
+                && self.delay_max > LONG * packet_time;
+            if lesson == Lesson::StartingUp || is_clear {
+                self.teach(low.packets, low.lost, false);
+            }
+            self.high.add(high.packets, high.lost, f64::INFINITY);
         }
         if lesson == Lesson::None {
-            self.recent.add(packets, losses, 400.0);
+            self.recent.add(acked + losses, losses, 400.0);
         }
         self.runs.add(acked, losses, f64::from(runs));
         if lost > 0 {
-            if is_low {
+            if is_lost_low {
                 self.verdicts.wireless += lost;
             } else {
-                self.loss_delay = near;
+                self.loss_delay = near_lost;
                 self.verdicts.unknown += lost;
                 self.pending += lost;
             }

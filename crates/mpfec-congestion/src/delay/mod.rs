@@ -42,6 +42,7 @@
 
 mod carried;
 mod compete;
+mod departures;
 mod evidence;
 mod floor;
 mod others;
@@ -57,6 +58,7 @@ use std::time::Instant;
 
 use self::carried::{Carried, KEPT_LATELY};
 use self::compete::Compete;
+use self::departures::Departures;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::round::Round;
@@ -75,8 +77,10 @@ pub(crate) struct Delay {
     floor: Floors,
     round: Round,
     evidence: Evidence,
-    /// Losses reported since the last acknowledgement.
+    departures: Departures,
+    /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
+    lost_sent_at: Option<Instant>,
     /// Packets are held back.
     is_held: bool,
     /// A sibling drains its path.
@@ -149,7 +153,9 @@ impl Delay {
             floor: Floors::default(),
             round: Round::new(),
             evidence: Evidence::new(),
+            departures: Departures::default(),
             losses: Losses::default(),
+            lost_sent_at: None,
             is_held: false,
             sibling_drains: false,
             drained: None,
@@ -291,7 +297,12 @@ impl CongestionController for Delay {
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
-        let losses = std::mem::take(&mut self.losses);
+        self.departures.on_ack(ack.sent_at, delay);
+        let mut losses = std::mem::take(&mut self.losses);
+        // What an application always has data for is spaced evenly: found a few packets later, a
+        // loss met the same queue.
+        let lost_sent_at = self.lost_sent_at.take().filter(|_| self.app_limited);
+        losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         let lost = losses.lost;
         let packet_time = 1.0 / self.rate.max(1.0);
         let lesson = self.lesson();
@@ -359,6 +370,7 @@ impl CongestionController for Delay {
             self.evidence.on_unexplained(packets);
         } else {
             self.losses.lost += packets;
+            self.lost_sent_at = self.lost_sent_at.max(Some(event.sent_at));
             self.losses.runs = self.losses.runs.saturating_add(event.runs);
             if self
                 .drained

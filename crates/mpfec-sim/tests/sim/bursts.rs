@@ -100,3 +100,38 @@ fn bursts_that_make_a_path_fall_silent_are_known_for_what_they_are() {
         net.check_bytes();
     }
 }
+
+/// Each block makes a queue of its own, so that a loss is found when the delay is higher than it
+/// was where the packet was lost.
+const BLOCKS: &str = r#"
+name = "blocks"
+warmup_s = 5
+duration_s = 20
+application = { kind = "blocks", best_path_load_percent = 70 }
+
+[[path]]
+name = "1"
+both = { rate_mbps = 40, delay_ms = 10, queue_packets = 87 }
+forward = { burst = { percent = 2.1, length = 3 } }
+
+[[path]]
+name = "2"
+both = { rate_mbps = 2.4, delay_ms = 55, queue_packets = 6 }
+
+[[path]]
+name = "3"
+both = { rate_mbps = 6.4, delay_ms = 110, queue_packets = 246 }
+forward = { loss_percent = 3.4 }
+"#;
+
+#[test]
+fn what_a_link_loses_of_blocks_does_not_pass_for_a_queue_that_they_overflow() {
+    let text = format!("{BLOCKS}{PROFILE}");
+    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    for seed in 1..=2 {
+        let result = scenario.run(0, 0, seed);
+        assert_eq!(result.failure, None, "seed {seed}");
+        let late = result.metric("block_delay_ms.p99").expect("it is measured");
+        assert!(late <= 60.0, "seed {seed}: {late:.0} ms");
+    }
+}

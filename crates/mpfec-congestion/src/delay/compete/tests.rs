@@ -544,6 +544,7 @@ fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
             lost: lost.into(),
             drained: 0,
             runs: lost,
+            delay: None,
         };
         let lessons = (lesson, Lesson::None);
         let delays = Delays {

@@ -113,6 +113,7 @@ impl Flow {
                     lost,
                     drained,
                     runs,
+                    delay: None,
                 },
                 (lesson, of_lost),
             );
@@ -296,6 +297,7 @@ fn a_newcomer_without_a_baseline_forgives_some_losses_but_not_a_third_of_its_pac
         lost: lost.into(),
         drained: 0,
         runs: lost,
+        delay: None,
     };
     let nothing = (Lesson::None, Lesson::None);
     evidence.on_ack(delays, 10.0, lost(4), nothing);
@@ -392,6 +394,7 @@ fn taught_beside_others(lesson_delay: f64, least: f64) -> Evidence {
                 lost: 1,
                 drained: 1,
                 runs: 1,
+                delay: None,
             };
             let lessons = (Lesson::DeeplyDrained, Lesson::DeeplyDrained);
             evidence.on_ack(delays, 9.0, losses, lessons);
@@ -434,6 +437,7 @@ fn drained(flow: &mut Flow, acked: f64, lost: u64) {
         lost,
         drained: lost,
         runs: u32::from(lost > 0),
+        delay: None,
     };
     let lesson = Lesson::DeeplyDrained;
     let evidence = &mut flow.evidence;
@@ -479,4 +483,40 @@ fn drains_that_show_nothing_are_not_repeated_for_ever() {
         flow.evidence.take_repeat()
     });
     assert_eq!(repeats.count(), 3);
+}
+
+/// Blocks of 24 packets, each of which makes a queue of 12 while it leaves, over a link that loses
+/// the packets that `is_lost` names by their places in the block. A loss is found three packets
+/// later. Returns what counts as lost at high delay.
+fn lost_at_high_delay_of_blocks(is_judged_where_it_was: bool, is_lost: fn(u32) -> bool) -> f64 {
+    let mut evidence = Evidence::new();
+    let delay = |place: u32| 0.5 * PACKET_TIME * f64::from(place);
+    for block in 0..10 {
+        // The first one shows how long the queue may be.
+        let is_lost = |place| block > 0 && is_lost(place);
+        for place in 0..24u32 {
+            let found = place.checked_sub(3).filter(|&at| is_lost(at));
+            let losses = Losses {
+                lost: u64::from(found.is_some()),
+                drained: 0,
+                runs: u32::from(found.is_some()),
+                delay: found
+                    .filter(|_| is_judged_where_it_was)
+                    .map(|at| delay(at + 1)),
+            };
+            let acked = f64::from(u8::from(!is_lost(place)));
+            let nothing = (Lesson::None, Lesson::None);
+            evidence.on_ack(after(delay(place)), acked, losses, nothing);
+        }
+    }
+    evidence.lost_at_high_delay()
+}
+
+#[test]
+fn a_loss_is_judged_by_the_queue_that_it_met_not_by_the_one_when_it_was_found() {
+    let in_front = |place| matches!(place, 9 | 10);
+    assert_eq!(lost_at_high_delay_of_blocks(true, in_front), 0.0);
+    assert!(lost_at_high_delay_of_blocks(false, in_front) > 0.05);
+    let at_the_end = |place| matches!(place, 17 | 18);
+    assert!(lost_at_high_delay_of_blocks(true, at_the_end) > 0.1);
 }

@@ -23,6 +23,7 @@ fn planted(lost: u64) -> Link {
         lost: 4 * lost,
         drained: 4 * lost,
         runs: 4 * lost as u32,
+        delay: None,
     };
     let acked = 400.0 - 4.0 * lost as f64;
     let lesson = Lesson::DeeplyDrained;

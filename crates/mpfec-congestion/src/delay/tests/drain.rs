@@ -132,6 +132,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
                 lost: u64::from(lost),
                 drained: u64::from(lost),
                 runs: lost,
+                delay: None,
             };
             let lesson = Lesson::DeeplyDrained;
             evidence.on_ack(delays, acked, losses, (lesson, lesson));

@@ -172,6 +172,7 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
         lost: lost.into(),
         drained: 0,
         runs: lost,
+        delay: None,
     };
     let lessons = (lesson, Lesson::None);
     control.evidence.on_ack(delays, acked, losses, lessons);
