@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use self::capacity::Capacity;
 use super::carried::Carried;
+use super::departures::Departures;
 use super::round::Round;
 use super::startup::Startup;
 use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
@@ -414,6 +415,7 @@ impl Delay {
         self.floor.rise(delay);
         self.carried = Carried::default();
         self.queue_delay = 0.0;
+        self.departures = Departures::default();
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }

@@ -37,8 +37,8 @@ impl Departures {
     }
 }
 
-/// Acknowledgements of two round trips and more, of which the receiver sends eight in each at
-/// least.
+/// Acknowledgements. Those that come between a packet's neighbours and the discovery of its loss
+/// are fewer: it takes three packets, or an eighth of a round trip.
 const KEPT: usize = 32;
 
 #[cfg(test)]

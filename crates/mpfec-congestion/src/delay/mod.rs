@@ -404,6 +404,7 @@ impl CongestionController for Delay {
         self.window = MIN_WINDOW;
         self.mode = Mode::Startup(Startup::new(self.window));
         self.floor = Floors::default();
+        self.departures = Departures::default();
         self.evidence.forget_delays();
         self.round = Round::new();
     }
