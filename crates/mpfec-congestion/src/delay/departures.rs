@@ -86,9 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn what_left_long_ago_or_on_a_new_path_is_not_known() {
+    fn of_what_left_before_all_that_is_kept_only_what_followed_is_known() {
         let (start, departures) = burst();
         assert_eq!(departures.samples.len(), KEPT);
+        let oldest = departures.samples.front().map(|(_, delay)| *delay);
+        assert_eq!(departures.around(start), oldest);
         assert_eq!(Departures::default().around(start), None);
     }
 }
