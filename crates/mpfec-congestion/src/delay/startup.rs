@@ -144,7 +144,12 @@ impl Delay {
         startup.window_before = self.window;
         (startup.is_first, startup.pace) = (false, 2.0);
         let is_flat = round.acked < 1.3 * startup.acked_before;
-        if (is_flat || !limited) && round.lost > OVERRUN * round.acked {
+        // Paced by a window that nothing has filled yet, an application's bursts overrun a short
+        // queue again and again, and no rate that stops growing would ever show it.
+        let is_burst_overrun =
+            !limited && round.lost >= BURST_LOSSES && round.lost > BURST_OVERRUN * round.acked;
+        let is_overrun = (is_flat || !limited) && round.lost > OVERRUN * round.acked;
+        if is_overrun || is_burst_overrun {
             return self.leave_overrun();
         }
         if !limited {
@@ -206,6 +211,9 @@ impl Delay {
 
 /// Packets lost for each delivered one, which no link loses by itself and remains of use.
 const OVERRUN: f64 = 4.0;
+/// As many times as many lost, and no fewer, of a round that the window did not limit.
+const BURST_OVERRUN: f64 = 0.15;
+const BURST_LOSSES: f64 = 4.0;
 /// Bytes of the largest packets that a first window is meant for.
 const ETHERNET: f64 = 1500.0;
 /// Packets per second: a first window of 20 packets in 50 ms.

@@ -141,7 +141,7 @@ impl Connection {
             // It counts as marked where others are: the sender compares the numbers.
             let mark = path.received.ecn().any().then_some(Ecn::Ect0);
             path.received
-                .on_received(now, packet_number, seen.ack_eliciting, mark);
+                .on_received(now, packet_number, seen.eliciting, mark);
         }
         Ok(())
     }

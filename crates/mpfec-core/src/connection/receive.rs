@@ -13,6 +13,7 @@ use crate::crypto::{self, OpenError, Opened};
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::{Path, PathReason};
+use crate::recovery::Eliciting;
 use crate::wire::frame::{Frame, Frames};
 use crate::wire::header::{self, LongType, Protected};
 use crate::wire::{ConnectionId, Space, VERSION};
@@ -28,7 +29,7 @@ struct Arrival {
 /// What a 1-RTT packet held.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    pub(super) ack_eliciting: bool,
+    pub(super) eliciting: Eliciting,
     /// Nothing but what opens or moves a path.
     pub(super) probing: bool,
     pub(super) has_parity: bool,
@@ -148,12 +149,12 @@ impl Connection {
         self.idle_since = arrival.now;
         self.is_answered = true;
         let result = payload_of(packet, opened).and_then(|payload| {
-            let ack_eliciting = self.handle_early_frames(arrival, kind, source, size, payload)?;
+            let eliciting = self.handle_early_frames(arrival, kind, source, size, payload)?;
             if let Some(space) = self.handshake.space_mut(level) {
                 space.received.on_received(
                     arrival.now,
                     opened.packet_number,
-                    ack_eliciting,
+                    eliciting,
                     arrival.ecn,
                 );
             }
@@ -164,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether the packet must be acknowledged.
+    /// Returns whether and how soon the packet must be acknowledged.
     fn handle_early_frames(
         &mut self,
         arrival: Arrival,
@@ -172,14 +173,14 @@ impl Connection {
         source: ConnectionId,
         size: usize,
         payload: Bytes,
-    ) -> Result<bool, TransportError> {
+    ) -> Result<Eliciting, TransportError> {
         let (level, space) = match kind {
             LongType::Initial => (Level::Initial, Space::Initial),
             LongType::Handshake => (Level::Handshake, Space::Handshake),
         };
         self.handshake
             .on_packet(level, &arrival.tuple, source, size);
-        let mut ack_eliciting = false;
+        let mut eliciting = Eliciting::No;
         for frame in Frames::new(payload) {
             let frame = frame?;
             if !frame.is_allowed_in(space) {
@@ -188,16 +189,16 @@ impl Connection {
                         .in_frame(frame.ty()),
                 );
             }
-            ack_eliciting |= frame.is_ack_eliciting();
+            eliciting = eliciting.max(Eliciting::of(&frame));
             match frame {
                 Frame::ConnectionClose(close) => {
                     self.peer_closed(arrival.now, CloseReason::PeerError(close.error));
-                    return Ok(false);
+                    return Ok(Eliciting::No);
                 }
                 frame => self.handshake.on_frame(arrival.now, level, frame)?,
             }
         }
-        Ok(ack_eliciting)
+        Ok(eliciting)
     }
 
     fn receive_retry(&mut self, now: Instant, source: ConnectionId, packet: &[u8], token: &[u8]) {
@@ -341,13 +342,23 @@ impl Connection {
             return Ok(());
         };
         if let Some(path) = self.paths.get_mut(id) {
+            let eliciting = match seen.eliciting {
+                // Bulk is repaired on feedback, so its complete blocks are told of seldom, and
+                // those who repair want to be heard.
+                Eliciting::Late
+                    if self.streams.writer_blocked() || self.streams.window_closed() =>
+                {
+                    Eliciting::Soon
+                }
+                eliciting => eliciting,
+            };
             path.received
-                .on_received(now, packet_number, seen.ack_eliciting, arrival.ecn);
+                .on_received(now, packet_number, eliciting, arrival.ecn);
             if is_client && seen.has_symbols {
                 path.quiet.on_received(now);
             }
         }
-        if seen.ack_eliciting && !seen.has_parity {
+        if seen.eliciting != Eliciting::No && !seen.has_parity {
             self.keep_for_parity(now, id, packet_number, &payload)?;
         }
         if moved && newest && !seen.probing {
@@ -367,7 +378,7 @@ impl Connection {
         payload: &Bytes,
     ) -> Result<Option<Seen>, TransportError> {
         let mut seen = Seen {
-            ack_eliciting: false,
+            eliciting: Eliciting::No,
             probing: true,
             has_parity: false,
             has_symbols: false,
@@ -380,7 +391,7 @@ impl Connection {
                         .in_frame(frame.ty()),
                 );
             }
-            seen.ack_eliciting |= frame.is_ack_eliciting();
+            seen.eliciting = seen.eliciting.max(Eliciting::of(&frame));
             seen.has_symbols |= matches!(frame, Frame::Symbol(_));
             seen.probing &= matches!(
                 frame,

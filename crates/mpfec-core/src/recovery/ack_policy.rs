@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::wire::frame::{BlockAck, Frame};
+
 /// Counts what waits for an acknowledgement.
 #[derive(Debug)]
 pub(super) struct AckPolicy {
@@ -11,6 +13,8 @@ pub(super) struct AckPolicy {
     horizon: Duration,
     /// Ack-eliciting packets since the last ACK.
     pending: u32,
+    /// Those of them that may wait as long as any may.
+    unhurried: u32,
     /// When the first of them arrived.
     pending_since: Option<Instant>,
     urgent: bool,
@@ -25,10 +29,34 @@ pub(super) struct AckPolicy {
     last_gap: Option<Instant>,
 }
 
+/// Whether a packet asks for an acknowledgement (RFC 9000 §13.2), and how soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Eliciting {
+    /// It is not ack-eliciting.
+    No,
+    /// As late as is allowed: all that it tells is that blocks are complete, and symbols that the
+    /// peer need not have sent have that told again. Such packets come by the block's repair,
+    /// and acknowledged like others they would fill a slow path that is the nearest.
+    Late,
+    /// As data.
+    Soon,
+}
+
+impl Eliciting {
+    /// What a packet of this frame alone asks for; of several, the soonest counts.
+    pub(crate) fn of(frame: &Frame) -> Self {
+        match frame {
+            frame if !frame.is_ack_eliciting() => Self::No,
+            Frame::BlockAck(BlockAck { missing: 0, .. }) => Self::Late,
+            _ => Self::Soon,
+        }
+    }
+}
+
 /// What is special about a packet that arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
-    pub(super) ack_eliciting: bool,
+    pub(super) eliciting: Eliciting,
     /// Its ECN mark says congestion.
     pub(super) congested: bool,
     /// It is not the number after the largest one.
@@ -41,6 +69,7 @@ impl AckPolicy {
             max_ack_delay,
             horizon: max_ack_delay,
             pending: 0,
+            unhurried: 0,
             pending_since: None,
             urgent: false,
             total: 0,
@@ -59,15 +88,20 @@ impl AckPolicy {
     pub(super) fn on_received(&mut self, now: Instant, arrival: Arrival) {
         let newly_marked = arrival.congested && !self.was_marked;
         self.was_marked = arrival.congested;
-        if !arrival.ack_eliciting {
+        if arrival.eliciting == Eliciting::No {
+            return;
+        }
+        self.pending += 1;
+        self.pending_since.get_or_insert(now);
+        self.urgent |= newly_marked;
+        if arrival.eliciting == Eliciting::Late && self.total >= EAGER_PACKETS {
+            self.unhurried += 1;
             return;
         }
         self.measure(now);
         self.total = (self.total + 1).min(EAGER_PACKETS);
-        self.pending += 1;
-        self.pending_since.get_or_insert(now);
         // While every packet is marked, as by a queue that stays full, two share an ACK.
-        self.urgent |= newly_marked || (arrival.congested && self.pending >= MIN_PACKETS);
+        self.urgent |= arrival.congested && self.pending >= MIN_PACKETS;
         if arrival.out_of_order && self.last_gap.is_none_or(|last| now >= last + self.horizon) {
             // One per horizon: random loss opens a gap at every other packet.
             self.urgent = true;
@@ -76,7 +110,7 @@ impl AckPolicy {
     }
 
     pub(super) fn on_ack_sent(&mut self) {
-        self.pending = 0;
+        (self.pending, self.unhurried) = (0, 0);
         self.pending_since = None;
         self.urgent = false;
     }
@@ -88,7 +122,8 @@ impl AckPolicy {
     /// When an acknowledgement is due: in the past if it is.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let since = self.pending_since?;
-        let due = self.urgent || self.pending >= self.threshold();
+        let hurried = self.pending - self.unhurried;
+        let due = self.urgent || hurried >= self.threshold() || self.pending >= MAX_PACKETS;
         Some(if due {
             since
         } else {
@@ -125,7 +160,7 @@ impl AckPolicy {
 const MIN_PACKETS: u32 = 2;
 /// The sender's window opens in steps of this many packets at most.
 const MAX_PACKETS: u32 = 32;
-/// Slow start needs its acknowledgements soon.
+/// Slow start needs its acknowledgements soon, and who sends little its first round trips.
 const EAGER_PACKETS: u32 = 100;
 /// Rates are measured over this long at least.
 const MEASURING: Duration = Duration::from_millis(10);

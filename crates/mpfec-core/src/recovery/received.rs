@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-use super::ack_policy::{AckPolicy, Arrival};
+use super::ack_policy::{AckPolicy, Arrival, Eliciting};
 use super::duplicates::Duplicates;
 use super::range_set::RangeSet;
 use crate::address::Ecn;
@@ -59,7 +59,7 @@ impl ReceivedPackets {
         &mut self,
         now: Instant,
         packet_number: u64,
-        ack_eliciting: bool,
+        eliciting: Eliciting,
         ecn: Option<Ecn>,
     ) -> bool {
         if !self.duplicates.insert(packet_number) {
@@ -91,7 +91,7 @@ impl ReceivedPackets {
             None => {}
         }
         let arrival = Arrival {
-            ack_eliciting,
+            eliciting,
             congested: ecn == Some(Ecn::Ce),
             out_of_order: packet_number != expected,
         };
@@ -217,7 +217,7 @@ mod tests {
         let mut acks = 0;
         for (index, number) in (0_u32..).zip(numbers) {
             let now = start + gap * index;
-            assert!(received.on_received(now, number, true, None));
+            assert!(received.on_received(now, number, Eliciting::Soon, None));
             if received.ack_due(now) {
                 received.on_ack_sent();
                 acks += 1;
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_lone_packet_waits_for_the_ack_delay() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
-        assert!(received.on_received(epoch, 0, true, None));
+        assert!(received.on_received(epoch, 0, Eliciting::Soon, None));
         assert!(received.has_unsent() && !received.ack_due(epoch));
         assert_eq!(received.ack_timer(), Some(epoch + MAX_ACK_DELAY));
         assert!(received.ack_due(epoch + MAX_ACK_DELAY));
@@ -265,9 +265,44 @@ mod tests {
     }
 
     #[test]
+    fn what_only_tells_of_complete_blocks_is_acknowledged_as_late_as_is_allowed() {
+        let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
+        received.set_rtt(Duration::from_millis(20));
+        let mut late = |from: u64, gap: u64| {
+            let mut acks = 0;
+            for number in from..from + 1000 {
+                let now = epoch + micros(1000 * from + gap * (number - from));
+                assert!(received.on_received(now, number, Eliciting::Late, None));
+                if received.ack_due(now) {
+                    received.on_ack_sent();
+                    acks += 1;
+                }
+            }
+            acks
+        };
+        assert_eq!(
+            late(0, 1000),
+            50 + 900 / 6,
+            "the first hundred are as others"
+        );
+        assert_eq!(late(1000, 1000), 1000 / 6);
+        assert_eq!(late(2000, 10), 1000 / 32, "some at a time");
+
+        let end = epoch + Duration::from_secs(9);
+        assert!(received.on_received(end, 3000, Eliciting::Late, Some(Ecn::Ce)));
+        assert!(received.ack_due(end), "marked");
+        received.on_ack_sent();
+        for number in 3001..3003 {
+            assert!(!received.ack_due(end), "{number}");
+            assert!(received.on_received(end, number, Eliciting::Soon, None));
+        }
+        assert!(received.ack_due(end), "every second packet of data");
+    }
+
+    #[test]
     fn a_handshake_packet_is_acknowledged_at_once() {
         let (mut received, epoch) = (ReceivedPackets::new(Duration::ZERO), epoch());
-        assert!(received.on_received(epoch, 0, true, None));
+        assert!(received.on_received(epoch, 0, Eliciting::Soon, None));
         assert!(received.ack_due(epoch));
     }
 
@@ -275,7 +310,7 @@ mod tests {
     fn acknowledgements_are_not_acknowledged() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         for number in 0..10 {
-            assert!(received.on_received(epoch, number, false, None));
+            assert!(received.on_received(epoch, number, Eliciting::No, None));
         }
         assert_eq!((received.ack_timer(), received.has_unsent()), (None, false));
     }
@@ -283,13 +318,13 @@ mod tests {
     #[test]
     fn the_first_gap_and_the_first_congestion_mark_are_reported_at_once() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
-        assert!(received.on_received(epoch, 1, true, None));
+        assert!(received.on_received(epoch, 1, Eliciting::Soon, None));
         assert!(received.ack_due(epoch), "0 is missing");
         received.on_ack_sent();
-        assert!(received.on_received(epoch, 2, true, Some(Ecn::Ce)));
+        assert!(received.on_received(epoch, 2, Eliciting::Soon, Some(Ecn::Ce)));
         assert!(received.ack_due(epoch), "marked");
         received.on_ack_sent();
-        assert!(received.on_received(epoch, 3, true, Some(Ecn::Ce)));
+        assert!(received.on_received(epoch, 3, Eliciting::Soon, Some(Ecn::Ce)));
         assert!(!received.ack_due(epoch), "still marked");
     }
 
@@ -312,14 +347,14 @@ mod tests {
     fn what_the_peer_knows_is_not_said_again_but_the_largest_number_stays() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         for number in [0, 1, 2, 4, 5, 9] {
-            received.on_received(epoch, number, true, None);
+            received.on_received(epoch, number, Eliciting::Soon, None);
         }
         assert_eq!(received.ranges().collect::<Vec<_>>(), [9..=9, 4..=5, 0..=2]);
         received.on_ack_sent();
         received.on_ack_acked(9);
         assert_eq!(received.ranges().collect::<Vec<_>>(), [9..=9]);
         assert!(
-            !received.on_received(epoch, 1, true, None),
+            !received.on_received(epoch, 1, Eliciting::Soon, None),
             "still known as a duplicate"
         );
     }
@@ -328,10 +363,10 @@ mod tests {
     fn a_packet_that_arrives_behind_an_ack_under_way_is_still_reported() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         for number in [0, 1, 5] {
-            received.on_received(epoch, number, true, None);
+            received.on_received(epoch, number, Eliciting::Soon, None);
         }
         received.on_ack_sent();
-        assert!(received.on_received(epoch, 3, true, None));
+        assert!(received.on_received(epoch, 3, Eliciting::Soon, None));
         received.on_ack_acked(5);
         assert!(received.ranges().any(|range| range.contains(&3)));
     }
@@ -340,7 +375,7 @@ mod tests {
     fn memory_stays_bounded_when_every_other_packet_is_missing() {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         for number in (0..100_000).step_by(2) {
-            received.on_received(epoch, number, true, None);
+            received.on_received(epoch, number, Eliciting::Soon, None);
             received.on_ack_sent();
         }
         assert_eq!(
@@ -360,7 +395,7 @@ mod tests {
             (2, Ecn::Ce),
             (3, Ecn::Ect1),
         ] {
-            received.on_received(epoch, number, true, Some(mark));
+            received.on_received(epoch, number, Eliciting::Soon, Some(mark));
         }
         assert_eq!(
             received.ecn(),
@@ -385,7 +420,7 @@ mod tests {
             let (mut known, mut arrived) = (BTreeSet::new(), BTreeSet::new());
             let mut under_way: VecDeque<(u64, bool, Vec<u64>)> = VecDeque::new();
             for (number, delivered) in arrivals.into_iter().zip(delivered.into_iter().chain([true])) {
-                if received.on_received(epoch, number, true, None) {
+                if received.on_received(epoch, number, Eliciting::Soon, None) {
                     arrived.insert(number);
                     let largest = received.largest().unwrap();
                     prop_assert_eq!(received.ranges().next().map(|range| *range.end()), Some(largest));

@@ -18,6 +18,7 @@ mod limits;
 mod model;
 mod moves;
 mod narrow;
+mod overflow;
 mod parity;
 mod path_dies;
 mod paths;

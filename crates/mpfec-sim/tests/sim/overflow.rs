@@ -1,0 +1,70 @@
+//! What an application that pauses makes the shortest queues drop.
+
+use mpfec_sim::scenario::Scenario;
+
+const BLOCKS: &str = r#"
+name = "overflow"
+warmup_s = 5
+duration_s = 20
+application = { kind = "blocks", best_path_load_percent = 70 }
+
+[[variant]]
+profile = "auto"
+"#;
+
+/// Most of what came to the queue of path `name` and found it full, of some seeds.
+fn most_dropped(paths: &str, name: &str) -> f64 {
+    let text = format!("{BLOCKS}{paths}");
+    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let dropped = (1..=3).map(|seed| {
+        let result = scenario.run(0, 0, seed);
+        assert_eq!(result.failure, None, "seed {seed}");
+        let metric = format!("overflow_percent.{name}");
+        result.metric(&metric).expect("it is measured")
+    });
+    dropped.fold(0.0, f64::max)
+}
+
+/// The slow path is the nearest, so all acknowledgements take it: also those of what the peer
+/// says of every repair symbol that it did not need.
+#[test]
+fn what_the_peer_says_of_complete_blocks_does_not_fill_the_nearest_path() {
+    let most = most_dropped(
+        r#"
+[[path]]
+name = "near"
+both = { rate_mbps = 1.2, delay_ms = 6, queue_packets = 5 }
+forward = { burst = { percent = 8.5, length = 2.7 } }
+
+[[path]]
+name = "far"
+both = { rate_mbps = 39, delay_ms = 90, queue_packets = 2282 }
+forward = { burst = { percent = 0.26, length = 6.8 } }
+"#,
+        "near",
+    );
+    assert!(most <= 13.0, "{most:.1} %");
+}
+
+/// Nothing ever fills the window with which a path begins, so start-up's pace would stay.
+#[test]
+fn blocks_do_not_overrun_a_queue_of_six_packets_for_as_long_as_they_come() {
+    let most = most_dropped(
+        r#"
+[[path]]
+name = "a"
+both = { rate_mbps = 3.1, delay_ms = 7.5, queue_packets = 9 }
+
+[[path]]
+name = "b"
+both = { rate_mbps = 29, delay_ms = 13, queue_packets = 31 }
+
+[[path]]
+name = "c"
+both = { rate_mbps = 17, delay_ms = 7, queue_packets = 6 }
+forward = { loss_percent = 0.16 }
+"#,
+        "c",
+    );
+    assert!(most <= 12.0, "{most:.1} %");
+}
