@@ -195,6 +195,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::id::StreamId;
+    use crate::wire::frame::{BlockAck, Frame};
 
     const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
@@ -262,6 +264,23 @@ mod tests {
         assert!(received.ack_due(epoch + MAX_ACK_DELAY));
         received.on_ack_sent();
         assert_eq!((received.ack_timer(), received.has_unsent()), (None, false));
+    }
+
+    #[test]
+    fn only_what_is_told_again_when_it_is_needed_is_in_no_hurry() {
+        let block_ack = |missing| {
+            Frame::BlockAck(BlockAck {
+                stream: StreamId(0),
+                sbn: 0,
+                missing,
+            })
+        };
+        assert_eq!(Eliciting::of(&block_ack(0)), Eliciting::Late);
+        for frame in [block_ack(1), Frame::Ping, Frame::MaxData(1)] {
+            assert_eq!(Eliciting::of(&frame), Eliciting::Soon, "{frame:?}");
+        }
+        assert_eq!(Eliciting::of(&Frame::Padding), Eliciting::No);
+        assert!(Eliciting::No < Eliciting::Late && Eliciting::Late < Eliciting::Soon);
     }
 
     #[test]
