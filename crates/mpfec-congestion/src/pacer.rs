@@ -8,13 +8,16 @@ use std::time::{Duration, Instant};
 /// that fires some milliseconds late costs no rate, and a full GSO batch leaves at once on
 /// fast paths:
 ///
-/// `burst = max(2 packets, min(4 ms x rate, 64 KiB), 1 ms x rate)`, at most 1 MiB.
+/// `burst = max(2 packets, min(4 ms x rate, 64 KiB), 1 ms x rate)`, at most 1 MiB, and less while
+/// there is nothing to send (see [`Pacer::on_idle`]).
 #[derive(Debug, Clone)]
 pub struct Pacer {
     mss: u64,
     /// Below zero after packets that had to leave unpaced, such as probes.
     tokens: i64,
     refilled_at: Instant,
+    /// There was nothing to send when the bucket could have let a packet out.
+    is_idle: bool,
 }
 
 impl Pacer {
@@ -25,7 +28,27 @@ impl Pacer {
             mss: u64::from(mss.max(1)),
             tokens: MAX_BURST as i64,
             refilled_at: now,
+            is_idle: false,
         }
+    }
+
+    /// There is nothing to send, and if the bucket could let a packet out all the same, no late
+    /// timer has filled it: until something leaves again it holds no more than
+    /// `max(2 packets, 1 ms x rate)`, for what an application writes at once would leave as a
+    /// burst that overflows short queues, and makes a queue in which the link's losses pass for
+    /// its own in all others.
+    pub fn on_idle(&mut self, now: Instant, rate: u64) {
+        let tokens = self.tokens_at(now, rate).min(self.idle_burst(rate) as i64);
+        if tokens >= self.mss as i64 {
+            self.is_idle = true;
+            self.tokens = tokens;
+            self.refilled_at = now.max(self.refilled_at);
+        }
+    }
+
+    /// Bytes that may leave back to back after a pause in which there was nothing to send.
+    fn idle_burst(&self, rate: u64) -> u64 {
+        (2 * self.mss).max(rate / 1000).min(MAX_BURST)
     }
 
     /// The largest packet of the path changed.
@@ -39,6 +62,7 @@ impl Pacer {
         let tokens = self.tokens_at(now, rate) - i64::try_from(bytes).unwrap_or(i64::MAX / 2);
         self.tokens = tokens.max(-burst);
         self.refilled_at = now.max(self.refilled_at);
+        self.is_idle = false;
     }
 
     /// Bytes that may leave at once at `rate` bytes per second.
@@ -84,7 +108,12 @@ impl Pacer {
         let elapsed = now.saturating_duration_since(self.refilled_at).as_nanos();
         let refill =
             (elapsed.saturating_mul(u128::from(rate)) / NANOS).min(u128::from(2 * MAX_BURST));
-        (self.tokens + refill as i64).min(self.burst(rate) as i64)
+        let most = if self.is_idle {
+            self.idle_burst(rate)
+        } else {
+            self.burst(rate)
+        };
+        (self.tokens + refill as i64).min(most as i64)
     }
 }
 
@@ -154,6 +183,44 @@ mod tests {
         assert_eq!(pacer.budget(now, rate), 0);
         let later = now + Duration::from_secs(60);
         assert_eq!(pacer.budget(later, rate), pacer.burst(rate));
+    }
+
+    #[test]
+    fn what_is_written_after_a_pause_leaves_two_packets_at_once_and_the_others_at_the_rate() {
+        let start = epoch();
+        let rate = 5_000_000;
+        let mut pacer = Pacer::new(MSS as u16, start);
+        pacer.on_sent(start, 100 * MSS, rate);
+        let paused = start + Duration::from_secs(1);
+        pacer.on_idle(paused, rate);
+        let mut now = paused + Duration::from_secs(1);
+        let mut sent = Vec::new();
+        while sent.len() < 20 {
+            match pacer.next_send(now, rate, MSS) {
+                Some(at) => now = at,
+                None => {
+                    pacer.on_sent(now, MSS, rate);
+                    sent.push(now);
+                }
+            }
+        }
+        let at_once = sent.iter().filter(|&&at| at == sent[0]).count();
+        assert_eq!(at_once as u64, 5000 / MSS, "a millisecond's worth");
+        let paced = sent[19] - sent[4];
+        let due = Duration::from_nanos(15 * MSS * 200);
+        assert!(paced.abs_diff(due) < Duration::from_micros(1), "{paced:?}");
+    }
+
+    #[test]
+    fn a_timer_that_is_late_while_data_wait_still_fills_the_bucket() {
+        let now = epoch();
+        let rate = 5_000_000;
+        let mut pacer = Pacer::new(MSS as u16, now);
+        pacer.on_idle(now, rate);
+        pacer.on_sent(now, 4 * MSS, rate);
+        pacer.on_idle(now, rate);
+        let late = now + Duration::from_millis(4);
+        assert!(pacer.budget(late, rate) > 3 * pacer.idle_burst(rate));
     }
 
     #[test]

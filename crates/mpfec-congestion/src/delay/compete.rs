@@ -34,6 +34,8 @@ pub(super) struct Compete {
     /// Smallest and largest delay above the floor of the present stretch of rounds, and its rounds.
     least: f64,
     most: f64,
+    /// Largest of the rounds' smallest delays meanwhile: what stands in the queue.
+    standing: f64,
     stretch: u32,
     /// The delay has been high and steady: a test is to tell a queue from a longer path.
     may_be_longer: bool,
@@ -162,6 +164,7 @@ impl Compete {
             alone: 0,
             least: f64::INFINITY,
             most: 0.0,
+            standing: 0.0,
             stretch: 0,
             may_be_longer: false,
         }
@@ -330,6 +333,7 @@ impl Delay {
         }
         compete.least = compete.least.min(round.delay_min);
         compete.most = compete.most.max(round.delay_max);
+        compete.standing = compete.standing.max(round.delay_min);
         compete.stretch += 1;
         if compete.stretch >= STRETCH {
             // The delay is high and steady: a queue that hardly grows, or a longer path.
@@ -338,12 +342,13 @@ impl Delay {
                 compete.may_be_longer = true;
                 compete.cycle = LATEST_TEST;
             }
-            // Nobody fills a queue that never shows.
-            if most < (0.03 * floor).max(3.0 * packet_time) {
+            // Nobody fills a queue that is empty at some time of every round.
+            if compete.standing < (0.03 * floor).max(3.0 * packet_time) {
                 compete.alone += 1;
             }
             compete.least = f64::INFINITY;
             compete.most = 0.0;
+            compete.standing = 0.0;
             compete.stretch = 0;
         }
         match &mut compete.test {

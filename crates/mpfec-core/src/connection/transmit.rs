@@ -58,7 +58,7 @@ impl Connection {
         {
             return Some(transmit);
         }
-        self.on_nothing_to_send();
+        self.on_nothing_to_send(now);
         None
     }
 
@@ -97,13 +97,14 @@ impl Connection {
     }
 
     /// Estimators learn that the sender is the limit.
-    fn on_nothing_to_send(&mut self) {
+    fn on_nothing_to_send(&mut self, now: Instant) {
         let has_unsent = self.streams.has_unsent();
         for path in self.paths.iter_mut() {
             let has_room = path.window_room() >= u64::from(path.mtu.current());
             path.app_limited = path.is_usable() && has_room && !has_unsent;
             if path.app_limited {
                 path.delivery.on_app_limited(path.space.bytes_in_flight());
+                path.pacer.on_idle(now, path.pacing_rate());
             }
         }
     }

@@ -302,6 +302,38 @@ fn a_steady_delay_that_a_test_takes_away_is_a_queue_and_any_other_a_longer_path(
     assert!((floor - 0.1).abs() < 0.001, "{floor:.3} s");
 }
 
+/// Competes for so many rounds on a path of 50 ms and 2000 packets per second whose queue is empty
+/// at some time of each but, one time in ten, for 4 ms; bursts make 5 ms of it.
+fn bursts(is_filled: bool, rounds: u32) -> Delay {
+    let mut control = Delay::new(MSS, 20);
+    control.set_floor(0.05);
+    control.compete(90.0);
+    for number in 0..rounds {
+        control.window = 90.0;
+        control.srtt = 0.052;
+        let stands = if is_filled && number % 10 == 9 {
+            0.004
+        } else {
+            0.0005
+        };
+        let mut round = Round::new();
+        round.acked = 90.0;
+        (round.delay_min, round.delay_max) = (stands, 0.005);
+        round.delay_sum = 0.002 * round.acked;
+        round.in_flight_max = 60.0;
+        round.app_limited = true;
+        control.on_round(&round, control.srtt);
+    }
+    control
+}
+
+#[test]
+fn a_queue_that_is_empty_at_times_in_all_of_36_rounds_is_filled_by_nobody_though_bursts_show() {
+    assert_eq!(bursts(false, 35).state(), "compete");
+    assert_eq!(bursts(false, 36).state(), "steady");
+    assert_eq!(bursts(true, 100).state(), "compete");
+}
+
 #[test]
 fn the_first_test_of_one_who_knows_of_no_others_changes_nothing() {
     for (is_others, part) in [(false, 0.5), (true, 1.0)] {
