@@ -6,10 +6,12 @@
 //! every path with blocks that are due when its symbols arrive, a lost symbol is replaced on
 //! the path that delivers soonest, and a slow path stays out of what the fast ones finish
 //! earlier. Slots that would stay idle protect blocks ahead of loss, and earn the right to do
-//! so in busy slots later. Messages and blocks that are due are protected in busy slots too, as
+//! so in busy slots later, and where one path could carry everything alone, nothing is read later
+//! than that would take (see `fallback`). Messages and blocks that are due are protected in busy slots too, as
 //! long as they are a small part of all data.
 
 mod attempts;
+mod fallback;
 mod ledger;
 mod load;
 mod supply;
@@ -357,7 +359,10 @@ impl Scheduler for EarliestArrival {
         }
         if found.is_none() && view.has_repair && view.may_protect {
             mode = Mode::Spare;
-            found = self.walk(Mode::Spare, bulk, budget, slot, &outlook, view);
+            // Repairs in idle slots take nobody's place, so nothing counts as missing.
+            let backed_up = self.back_up(path, budget, view).map(|repair| (repair, 0));
+            found =
+                backed_up.or_else(|| self.walk(Mode::Spare, bulk, budget, slot, &outlook, view));
         }
         let idle = if !bulk {
             Some(Idle::NoData)

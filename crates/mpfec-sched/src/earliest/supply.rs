@@ -239,4 +239,4 @@ const MOMENT: f64 = 2.0;
 const MOST_OCTAVES: f64 = 13.3;
 
 /// What share of their rate paths can carry without a queue.
-const SOUND_LOAD: f64 = 0.88;
+pub(super) const SOUND_LOAD: f64 = 0.88;

@@ -302,3 +302,71 @@ fn a_drain_of_the_fast_path_moves_nothing_to_the_slow_one() {
         ..draining
     }));
 }
+
+/// Symbols per second of a paced stream, and repairs that `paths[1]` sends of a block whose ten
+/// symbols fly on `paths[0]` unless `unsent`, before it is left alone.
+fn backed_up(load: u64, unsent: u32, paths: &[PathView]) -> u32 {
+    let mut blocks = [sent(10, 10 - unsent as u16, 0)];
+    (blocks[0].lost_once, blocks[0].unsent) = (0, unsent);
+    let mut scheduler = EarliestArrival::new();
+    scheduler.load.add(epoch() + RTT, load / 2);
+    for repairs in 0..100 {
+        let now = View {
+            writer_blocked: false,
+            version: 2 + u64::from(repairs),
+            ..view(paths, &blocks)
+        };
+        scheduler.refresh(&now);
+        match scheduler.back_up(1, 1, &now) {
+            Some(assignment) => assert_eq!(assignment.symbol, SymbolKind::Repair),
+            None => return repairs,
+        }
+        blocks[0].in_flight[1] += 1;
+    }
+    unreachable!("a block needs no end of repairs")
+}
+
+#[test]
+fn what_others_have_on_their_way_may_all_get_lost_if_one_path_could_carry_everything() {
+    let slow = PathView {
+        one_way: Duration::from_millis(150),
+        ..path(1, 0.0)
+    };
+    let weak = PathView {
+        cwnd: 100_000,
+        pacing_rate: 500_000,
+        ..path(0, 0.1)
+    };
+    let paths = [weak.clone(), slow.clone()];
+    assert_eq!(backed_up(700, 0, &paths), 10, "all of the block");
+    assert_eq!(backed_up(700, 4, &paths), 10, "before all of it has left");
+    assert_eq!(backed_up(1400, 0, &paths), 0, "it could not carry that");
+    assert_eq!(
+        backed_up(300, 0, &paths),
+        0,
+        "the other is sooner and could"
+    );
+    let lossy = PathView {
+        one_way: Duration::from_millis(150),
+        ..path(1, 0.1)
+    };
+    let losing = backed_up(700, 0, &[weak, lossy]);
+    assert!(
+        (11..=14).contains(&losing),
+        "{losing} where a tenth is lost"
+    );
+}
+
+#[test]
+fn bulk_data_and_a_path_without_others_have_nothing_to_fall_back_to() {
+    let one = [path(0, 0.1)];
+    let two = [path(0, 0.1), path(1, 0.0)];
+    let blocks = [sent(10, 10, 0)];
+    let mut scheduler = EarliestArrival::new();
+    scheduler.load.add(epoch() + RTT, 100);
+    assert_eq!(scheduler.back_up(0, 1, &view(&one, &blocks)), None);
+    let two = view(&two, &blocks);
+    assert!(scheduler.back_up(1, 1, &two).is_some());
+    scheduler.load.hold_back(epoch() + RTT);
+    assert_eq!(scheduler.back_up(1, 1, &two), None);
+}
