@@ -6,6 +6,7 @@ mod bursts;
 mod close;
 mod coop;
 mod couple_plus;
+mod fallback;
 mod goodput;
 mod groups;
 mod handover;
