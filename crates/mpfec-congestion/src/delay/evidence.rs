@@ -198,9 +198,9 @@ impl Evidence {
             return;
         }
         let p0 = self.baseline;
-        let deviation = (self.spread() * p0 * (1.0 - p0) / lesson.packets).sqrt();
+        let deviation = (self.dispersion() * p0 * (1.0 - p0) / lesson.packets).sqrt();
         let expected = p0.max(LITTLE_LOSS);
-        let spread = (self.spread() * expected * (1.0 - expected) / lesson.packets).sqrt();
+        let spread = (self.dispersion() * expected * (1.0 - expected) / lesson.packets).sqrt();
         let is_more = lesson.packets >= 10.0 && lesson.share() > expected + 3.0 * spread;
         self.repeats = if is_more { REPEATS } else { 0 };
         if lesson.share() < p0 - 2.0 * deviation || is_more {
@@ -214,7 +214,8 @@ impl Evidence {
         }
     }
 
-    fn spread(&self) -> f64 {
+    /// How much more the number of losses varies than that of independent ones: 1 for these.
+    pub(super) fn dispersion(&self) -> f64 {
         self.runs.dispersion()
     }
 
@@ -249,9 +250,9 @@ impl Evidence {
     /// What deep drains lose, as if they had also seen one burst lost and one arrive, and the
     /// variance of one packet.
     fn clean(&self) -> (f64, f64) {
-        let burst = 0.5 * (1.0 + self.spread());
+        let burst = 0.5 * (1.0 + self.dispersion());
         let clean = (self.deep.lost + burst) / (self.deep.packets + 2.0 * burst);
-        (clean, self.spread() * clean * (1.0 - clean))
+        (clean, self.dispersion() * clean * (1.0 - clean))
     }
 
     /// The link's own share of loss, 0..1.
@@ -293,7 +294,7 @@ impl Evidence {
         }
         let expected = self.baseline * packets;
         let spread =
-            (expected * self.spread() * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
+            (expected * self.dispersion() * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
         let sigmas = if self.baseline > 0.005 { 4.0 } else { 3.0 };
         let slack = if self.baseline > 0.003 {
             0.01 * packets

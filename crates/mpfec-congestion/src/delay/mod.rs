@@ -24,7 +24,8 @@
 //!   `2 W / srtt`, in a drain of a longer queue `1.02 W / floor`, beside flows that fill the
 //!   buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
 //!   limits. While the application limits, `(W - target) / srtt`, and no more than the path has
-//!   carried once it was the path that limited, but at least `0.5 W / srtt`;
+//!   carried once it was the path that limited, but at least `0.5 W / srtt`; where its bursts
+//!   overrun the queue, 1 to 1.5 times the rate at which they arrive (see `overruns` and `stretch`);
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
@@ -46,11 +47,13 @@ mod departures;
 mod evidence;
 mod floor;
 mod others;
+mod overruns;
 mod pace;
 mod round;
 mod silence;
 mod startup;
 mod steady;
+mod stretch;
 #[cfg(test)]
 mod tests;
 
@@ -61,10 +64,12 @@ use self::compete::Compete;
 use self::departures::Departures;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
+use self::overruns::Overruns;
 use self::round::Round;
 use self::silence::Silence;
 use self::startup::Startup;
 use self::steady::{Drain, MIN_TARGET, Steady};
+use self::stretch::{Arrival, Stretch};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -78,6 +83,8 @@ pub(crate) struct Delay {
     round: Round,
     evidence: Evidence,
     departures: Departures,
+    stretch: Stretch,
+    overruns: Overruns,
     /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
     lost_sent_at: Option<Instant>,
@@ -154,6 +161,8 @@ impl Delay {
             round: Round::new(),
             evidence: Evidence::new(),
             departures: Departures::default(),
+            stretch: Stretch::default(),
+            overruns: Overruns::default(),
             losses: Losses::default(),
             lost_sent_at: None,
             is_held: false,
@@ -253,6 +262,9 @@ impl Delay {
             Mode::Steady(_) => self.steady_on_round(round, limited),
             Mode::Compete(_) => self.compete_on_round(round, limited),
         }
+        if round.app_limited && !limited {
+            self.overruns.on_round(self.evidence.dispersion());
+        }
         self.evidence.on_round(1.0 / self.rate.max(1.0));
         self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
     }
@@ -298,13 +310,26 @@ impl CongestionController for Delay {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
         self.departures.on_ack(ack.sent_at, delay);
+        let packet_time = 1.0 / self.rate.max(1.0);
+        self.stretch.on_ack(
+            Arrival::new(ack.sent_at, latest, delay, ack.route),
+            f64::from(ack.packets),
+            HOST_NOISE.max(packet_time),
+        );
         let mut losses = std::mem::take(&mut self.losses);
         // What an application always has data for is spaced evenly: found a few packets later, a
         // loss met the same queue.
         let lost_sent_at = self.lost_sent_at.take().filter(|_| self.app_limited);
         losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         let lost = losses.lost;
-        let packet_time = 1.0 / self.rate.max(1.0);
+        if ack.app_limited {
+            let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
+            let of_lost = losses.delay.unwrap_or(delay);
+            self.overruns
+                .add(f64::from(ack.packets), 0.0, delay >= least);
+            self.overruns
+                .add(lost as f64, lost as f64, of_lost >= least);
+        }
         let lesson = self.lesson();
         let of_lost = match self.drained {
             Some(drained) if drained.is_deep => Lesson::DeeplyDrained,
@@ -424,6 +449,7 @@ impl CongestionController for Delay {
             *packets *= scale;
         }
         self.carried.resize(scale);
+        self.stretch.resize(scale);
         let mut kept = scale;
         match &mut self.mode {
             Mode::Startup(startup) => {

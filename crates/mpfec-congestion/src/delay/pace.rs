@@ -125,7 +125,17 @@ impl Delay {
                 (paced / rtt).min(1.5 * refilled + MIN_WINDOW / rtt)
             }
         };
-        Some(self.kept_in_silence() * full)
+        let most = self.pace_of_bursts().unwrap_or(f64::INFINITY);
+        Some(self.kept_in_silence() * full.min(most))
+    }
+
+    /// Packets per second at which bursts leave that would otherwise overrun the queue: their
+    /// window may be one that nothing has ever filled.
+    fn pace_of_bursts(&self) -> Option<f64> {
+        if !self.app_limited || matches!(self.mode, Mode::Compete(_)) {
+            return None;
+        }
+        Some(self.overruns.pace()? * self.refilled(self.stretch.rate()?))
     }
 }
 

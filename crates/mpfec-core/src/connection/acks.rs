@@ -26,7 +26,11 @@ impl Connection {
 
     /// Writes what every path has to acknowledge.
     pub(super) fn write_acks(&mut self, now: Instant, index: usize, writer: &mut FrameWriter<'_>) {
-        let carrier = self.paths.at(index).map(|path| path.id);
+        let Some(carrier) = self.paths.at(index) else {
+            return;
+        };
+        let packet_time = carrier.packet_time();
+        let carrier = Some(carrier.id);
         for path in self.paths.iter_mut() {
             let own = Some(path.id) == carrier;
             let owes = own && owes_itself(path);
@@ -50,6 +54,7 @@ impl Connection {
                 largest,
             });
             path.received.on_ack_sent();
+            path.received.set_packet_time(packet_time);
             path.acks_elsewhere = if own {
                 0
             } else {

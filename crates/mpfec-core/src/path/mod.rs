@@ -288,6 +288,12 @@ impl Path {
         })
     }
 
+    /// Time between two full packets at the pacer's rate.
+    pub(crate) fn packet_time(&self) -> Duration {
+        let bytes = f64::from(self.mtu.current());
+        Duration::from_secs_f64(bytes / self.pacing_rate().max(1) as f64)
+    }
+
     /// Packets that counted as lost arrived after all.
     pub(crate) fn on_spurious(&mut self, packets: u64) {
         self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);

@@ -9,6 +9,8 @@ use crate::wire::frame::{BlockAck, Frame};
 #[derive(Debug)]
 pub(super) struct AckPolicy {
     max_ack_delay: Duration,
+    /// How long those wait that tell only of complete blocks, if that is longer.
+    patience: Duration,
     /// An eighth of the RTT, or as long as an acknowledgement may wait if that is shorter.
     horizon: Duration,
     /// Ack-eliciting packets since the last ACK.
@@ -34,9 +36,10 @@ pub(super) struct AckPolicy {
 pub(crate) enum Eliciting {
     /// It is not ack-eliciting.
     No,
-    /// As late as is allowed: all that it tells is that blocks are complete, and symbols that the
-    /// peer need not have sent have that told again. Such packets come by the block's repair,
-    /// and acknowledged like others they would fill a slow path that is the nearest.
+    /// As late as is allowed, or later on a slow path: all that it tells is that blocks are
+    /// complete, and symbols that the peer need not have sent have that told again. Such packets
+    /// come by the block's repair, and acknowledged like others they would fill a slow path that
+    /// is the nearest.
     Late,
     /// As data.
     Soon,
@@ -67,6 +70,7 @@ impl AckPolicy {
     pub(super) fn new(max_ack_delay: Duration) -> Self {
         Self {
             max_ack_delay,
+            patience: Duration::ZERO,
             horizon: max_ack_delay,
             pending: 0,
             unhurried: 0,
@@ -83,6 +87,12 @@ impl AckPolicy {
 
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.horizon = (rtt / 8).min(self.max_ack_delay);
+    }
+
+    /// The path that carries acknowledgements takes `packet_time` for a full packet. As many of
+    /// them as of these would fill a queue that holds a few packets, however small they are.
+    pub(super) fn set_packet_time(&mut self, packet_time: Duration) {
+        self.patience = (PATIENT * packet_time).min(MOST_PATIENCE);
     }
 
     pub(super) fn on_received(&mut self, now: Instant, arrival: Arrival) {
@@ -126,8 +136,10 @@ impl AckPolicy {
         let due = self.urgent || hurried >= self.threshold() || self.pending >= MAX_PACKETS;
         Some(if due {
             since
-        } else {
+        } else if hurried > 0 {
             since + self.max_ack_delay
+        } else {
+            since + self.max_ack_delay.max(self.patience)
         })
     }
 
@@ -162,5 +174,9 @@ const MIN_PACKETS: u32 = 2;
 const MAX_PACKETS: u32 = 32;
 /// Slow start needs its acknowledgements soon, and who sends little its first round trips.
 const EAGER_PACKETS: u32 = 100;
+/// Full packets that leave for an acknowledgement of what may wait.
+const PATIENT: u32 = 2;
+/// RFC 9000 §18.2: what an acknowledgement waits for at most if nothing else was agreed.
+const MOST_PATIENCE: Duration = Duration::from_millis(25);
 /// Rates are measured over this long at least.
 const MEASURING: Duration = Duration::from_millis(10);

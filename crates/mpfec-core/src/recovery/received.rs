@@ -145,6 +145,11 @@ impl ReceivedPackets {
         self.ecn
     }
 
+    /// The path that carries acknowledgements takes so long for a full packet.
+    pub(crate) fn set_packet_time(&mut self, packet_time: Duration) {
+        self.policy.set_packet_time(packet_time);
+    }
+
     /// An ACK of all [`ranges`](Self::ranges) left.
     pub(crate) fn on_ack_sent(&mut self) {
         self.policy.on_ack_sent();
@@ -316,6 +321,27 @@ mod tests {
             assert!(received.on_received(end, number, Eliciting::Soon, None));
         }
         assert!(received.ack_due(end), "every second packet of data");
+    }
+
+    /// At 100 full packets a second an acknowledgement of what may wait leaves every 20 ms, and at
+    /// one a second every 25.
+    #[test]
+    fn on_a_slow_path_complete_blocks_are_acknowledged_half_as_often_as_full_packets_leave() {
+        for (packet_ms, wait_ms) in [(1, 5), (10, 20), (1000, 25)] {
+            let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
+            received.set_packet_time(Duration::from_millis(packet_ms));
+            for number in 0..100 {
+                received.on_received(epoch, number, Eliciting::Soon, None);
+            }
+            received.on_ack_sent();
+            let wait = Duration::from_millis(wait_ms);
+            assert!(received.on_received(epoch, 100, Eliciting::Late, None));
+            assert!(!received.ack_due(epoch + wait - micros(1)));
+            assert!(received.ack_due(epoch + wait), "{packet_ms} ms a packet");
+
+            received.on_received(epoch, 101, Eliciting::Soon, None);
+            assert!(received.ack_due(epoch + MAX_ACK_DELAY), "data do not wait");
+        }
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! Whether an application's bursts overrun the queue, and what pace they are given for it.
+
+/// What was lost with and without a queue while the application limited.
+///
+/// Bursts find the queue empty and leave it empty, so that no round's smallest delay shows what
+/// they do in between: more of their packets get lost behind others than in front of them. Pauses
+/// tell what the link itself loses, without a drain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overruns {
+    /// Packets that did not wait, and those that did.
+    low: Count,
+    high: Count,
+    pace: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    packets: f64,
+    lost: f64,
+}
+
+impl Count {
+    fn add(&mut self, packets: f64, lost: f64) {
+        self.packets += packets;
+        self.lost += lost;
+        if self.packets > MEMORY {
+            self.packets *= 0.5;
+            self.lost *= 0.5;
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.lost / self.packets.max(1.0)
+    }
+}
+
+impl Default for Overruns {
+    fn default() -> Self {
+        Self {
+            low: Count::default(),
+            high: Count::default(),
+            pace: UNBOUND,
+        }
+    }
+}
+
+impl Overruns {
+    /// `packets` were accounted for, `lost` of them as lost, which met a queue or none.
+    pub(super) fn add(&mut self, packets: f64, lost: f64, has_waited: bool) {
+        let count = if has_waited {
+            &mut self.high
+        } else {
+            &mut self.low
+        };
+        count.add(packets, lost);
+    }
+
+    /// A round ends that the application limited. `dispersion` is how much more losses vary than
+    /// independent ones.
+    pub(super) fn on_round(&mut self, dispersion: f64) {
+        let overrun = self.high.share() - self.low.share();
+        let is_overrun =
+            self.high.packets >= ENOUGH && overrun > TOLERATED + 2.0 * self.error(dispersion);
+        self.pace = if is_overrun {
+            (SLOWS * self.pace).max(LEAST)
+        } else {
+            (RECOVERS * self.pace).min(UNBOUND)
+        };
+    }
+
+    /// Standard deviation of the difference between the two shares if nothing overran, one packet
+    /// more taken for lost and one for arrived.
+    fn error(&self, dispersion: f64) -> f64 {
+        let packets = self.low.packets + self.high.packets;
+        let share = (self.low.lost + self.high.lost + 1.0) / (packets + 2.0);
+        let inverse = 1.0 / self.low.packets.max(1.0) + 1.0 / self.high.packets.max(1.0);
+        (dispersion * share * (1.0 - share) * inverse).sqrt()
+    }
+
+    /// How many times what the path carries bursts may be paced at; `None` if they overrun
+    /// nothing.
+    pub(super) fn pace(&self) -> Option<f64> {
+        (self.pace < UNBOUND).then_some(self.pace)
+    }
+}
+
+/// Packets that count.
+const MEMORY: f64 = 300.0;
+/// Packets that waited, which are too few to judge by.
+const ENOUGH: f64 = 10.0;
+/// Share of packets that may be lost for waiting.
+const TOLERATED: f64 = 0.02;
+/// What remains of the pace after a round of overruns, and what becomes of it after another.
+const SLOWS: f64 = 0.9;
+const RECOVERS: f64 = 1.003;
+/// Times what the path carries: the least, and where no bound is needed any more.
+const LEAST: f64 = 1.0;
+const UNBOUND: f64 = 1.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::tests::Random;
+
+    /// Rounds of 24 packets, the first six of which find no queue, of a link that loses `link` of
+    /// all and whose queue drops `queue` of the others.
+    fn after(rounds: u32, link: f64, queue: f64) -> Overruns {
+        let mut random = Random(7);
+        let mut overruns = Overruns::default();
+        for _ in 0..rounds {
+            for index in 0..24 {
+                let has_waited = index >= 6;
+                let loss = if has_waited { link + queue } else { link };
+                let lost = f64::from(u8::from(random.next() < loss));
+                overruns.add(1.0, lost, has_waited);
+            }
+            overruns.on_round(1.0);
+        }
+        overruns
+    }
+
+    #[test]
+    fn bursts_that_overrun_a_queue_are_paced_at_what_the_path_carries() {
+        for link in [0.0, 0.1] {
+            let pace = after(40, link, 0.2).pace();
+            assert_eq!(pace, Some(LEAST), "{link} of the link's own");
+        }
+    }
+
+    #[test]
+    fn what_the_link_loses_with_and_without_a_queue_slows_nothing() {
+        for link in [0.0, 0.03, 0.2] {
+            assert_eq!(after(200, link, 0.0).pace(), None, "{link}");
+        }
+    }
+
+    #[test]
+    fn a_pace_is_as_before_some_hundred_rounds_after_the_last_overrun() {
+        let mut overruns = after(40, 0.0, 0.2);
+        let mut rounds = 0;
+        while overruns.pace().is_some() {
+            for index in 0..24 {
+                overruns.add(1.0, 0.0, index >= 6);
+            }
+            overruns.on_round(1.0);
+            rounds += 1;
+        }
+        assert!((130..200).contains(&rounds), "{rounds} rounds");
+    }
+}
