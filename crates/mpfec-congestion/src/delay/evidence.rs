@@ -8,6 +8,7 @@
 mod runs;
 
 use self::runs::Runs;
+use super::count::Count;
 use crate::LossVerdicts;
 
 /// Counts of packets and losses at low and at high delay, older ones fading.
@@ -62,12 +63,6 @@ pub(super) struct Delays {
     pub(super) least: f64,
     /// What the bottleneck takes for one packet.
     pub(super) packet_time: f64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    packets: f64,
-    lost: f64,
 }
 
 /// What an acknowledgement's packets may be used for.
@@ -445,21 +440,6 @@ impl Evidence {
 
     pub(super) fn verdicts(&self) -> LossVerdicts {
         self.verdicts
-    }
-}
-
-impl Count {
-    fn share(&self) -> f64 {
-        self.lost / self.packets.max(1.0)
-    }
-
-    fn add(&mut self, packets: f64, lost: f64, memory: f64) {
-        self.packets += packets;
-        self.lost += lost;
-        if self.packets > memory {
-            self.packets *= 0.5;
-            self.lost *= 0.5;
-        }
     }
 }
 

@@ -43,6 +43,7 @@
 
 mod carried;
 mod compete;
+mod count;
 mod departures;
 mod evidence;
 mod floor;

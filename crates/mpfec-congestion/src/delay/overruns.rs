@@ -1,5 +1,7 @@
 //! Whether an application's bursts overrun the queue, and what pace they are given for it.
 
+use super::count::Count;
+
 /// What was lost with and without a queue while the application limited.
 ///
 /// Bursts find the queue empty and leave it empty, so that no round's smallest delay shows what
@@ -10,28 +12,8 @@ pub(super) struct Overruns {
     /// Packets that did not wait, and those that did.
     low: Count,
     high: Count,
+    /// Times what the path carries.
     pace: f64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    packets: f64,
-    lost: f64,
-}
-
-impl Count {
-    fn add(&mut self, packets: f64, lost: f64) {
-        self.packets += packets;
-        self.lost += lost;
-        if self.packets > MEMORY {
-            self.packets *= 0.5;
-            self.lost *= 0.5;
-        }
-    }
-
-    fn share(&self) -> f64 {
-        self.lost / self.packets.max(1.0)
-    }
 }
 
 impl Default for Overruns {
@@ -52,7 +34,7 @@ impl Overruns {
         } else {
             &mut self.low
         };
-        count.add(packets, lost);
+        count.add(packets, lost, MEMORY);
     }
 
     /// A round ends that the application limited. `dispersion` is how much more losses vary than
