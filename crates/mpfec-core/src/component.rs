@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::recovery::Token;
+use crate::recovery::{Eliciting, Token};
 use crate::wire::frame::Frame;
 
 /// Tokens of one packet; nearly all data packets carry one symbol and nothing else.
@@ -16,7 +16,7 @@ pub(crate) struct FrameWriter<'a> {
     start: usize,
     end: usize,
     tokens: Tokens,
-    ack_eliciting: bool,
+    eliciting: Eliciting,
 }
 
 impl<'a> FrameWriter<'a> {
@@ -28,7 +28,7 @@ impl<'a> FrameWriter<'a> {
             start,
             end: start + room,
             tokens: Tokens::new(),
-            ack_eliciting: false,
+            eliciting: Eliciting::No,
         }
     }
 
@@ -48,7 +48,8 @@ impl<'a> FrameWriter<'a> {
         let fits = frame.size() <= self.room();
         if fits {
             frame.encode(self.buf);
-            self.wrote(token);
+            self.eliciting = self.eliciting.max(Eliciting::of(frame));
+            self.tokens.extend(token);
         }
         fits
     }
@@ -60,7 +61,7 @@ impl<'a> FrameWriter<'a> {
 
     /// Notes a frame that must be acknowledged; `token` if it must also arrive.
     pub(crate) fn wrote(&mut self, token: Option<Token>) {
-        self.ack_eliciting = true;
+        self.eliciting = Eliciting::Soon;
         self.tokens.extend(token);
     }
 
@@ -88,16 +89,16 @@ impl<'a> FrameWriter<'a> {
 
     /// Whether anything behind the first `skip` bytes must be acknowledged.
     pub(crate) fn asks_for_answer(&self, skip: usize) -> bool {
-        self.ack_eliciting && self.written() > skip
+        self.is_ack_eliciting() && self.written() > skip
     }
 
-    /// What was written: tokens, and whether the peer must acknowledge the packet.
-    pub(crate) fn finish(self) -> (Tokens, bool) {
-        (self.tokens, self.ack_eliciting)
+    /// What was written: tokens, and whether the peer must acknowledge the packet and how soon.
+    pub(crate) fn finish(self) -> (Tokens, Eliciting) {
+        (self.tokens, self.eliciting)
     }
 
     /// Whether the packet so far must be acknowledged.
     pub(crate) fn is_ack_eliciting(&self) -> bool {
-        self.ack_eliciting
+        self.eliciting.is_eliciting()
     }
 }

@@ -9,7 +9,7 @@ use crate::component::{FrameWriter, Tokens};
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::MIN_MTU;
-use crate::recovery::SentPacket;
+use crate::recovery::{Eliciting, SentPacket};
 use crate::wire::TAG_LEN;
 use crate::wire::frame::{ApplicationClose, Authenticate, ConnectionClose, Frame};
 
@@ -84,7 +84,7 @@ impl Connection {
             SentPacket {
                 sent_at: now,
                 size: size as u16,
-                ack_eliciting: false,
+                eliciting: Eliciting::No,
                 in_flight: false,
                 tokens: Tokens::new(),
                 delivery,

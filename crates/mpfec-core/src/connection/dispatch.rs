@@ -169,9 +169,9 @@ impl Connection {
         let mut has_large = false;
         for packet in acked.iter() {
             let sent = &packet.packet;
-            if packet.packet_number == ack.largest && sent.ack_eliciting {
+            if packet.packet_number == ack.largest && sent.eliciting.is_eliciting() {
                 let sample = now.saturating_duration_since(sent.sent_at);
-                let delay = ack.delay.min(path.peer_ack_delay);
+                let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
                 path.rtt.update(now, sample, delay);
                 path.rtt_route = via;
                 path.received.set_rtt(path.rtt.smoothed());

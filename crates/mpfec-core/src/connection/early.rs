@@ -6,7 +6,9 @@ use super::state::CloseFrame;
 use crate::component::{FrameWriter, Tokens};
 use crate::crypto::Keys;
 use crate::error::TransportError;
-use crate::recovery::{CryptoReceive, CryptoSend, PacketSpace, ReceivedPackets, SentPacket, Token};
+use crate::recovery::{
+    CryptoReceive, CryptoSend, Eliciting, PacketSpace, ReceivedPackets, SentPacket, Token,
+};
 use crate::rng::Rng;
 use crate::wire::frame::{Ack, AckFacts, Crypto, Frame};
 use crate::wire::header::{LongHeader, LongType, Marks};
@@ -61,7 +63,7 @@ impl EarlySpace {
         self.packets.on_ack(ack.ranges(), ack.largest, &mut acked)?;
         let (mut sample, mut goes_on) = (None, false);
         for packet in acked {
-            if packet.packet_number == ack.largest && packet.packet.ack_eliciting {
+            if packet.packet_number == ack.largest && packet.packet.eliciting.is_eliciting() {
                 sample = Some(now.saturating_duration_since(packet.packet.sent_at));
             }
             for token in packet.packet.tokens {
@@ -153,7 +155,7 @@ impl EarlySpace {
         if std::mem::take(&mut self.probe) && !writer.is_ack_eliciting() {
             writer.push(&Frame::Ping, None);
         }
-        let (tokens, ack_eliciting) = writer.finish();
+        let (tokens, eliciting) = writer.finish();
         // Header protection samples 16 bytes from 4 behind the packet number (RFC 9001 §5.4.2).
         let padded = pad_to
             .map_or(0, |size| size.saturating_sub(TAG_LEN))
@@ -168,7 +170,7 @@ impl EarlySpace {
             SentPacket {
                 sent_at: now,
                 size,
-                ack_eliciting,
+                eliciting,
                 in_flight: true,
                 tokens,
                 delivery: (),
@@ -208,7 +210,7 @@ impl EarlySpace {
         let packet = SentPacket {
             sent_at: now,
             size: (out.len() - marks.start) as u16,
-            ack_eliciting: false,
+            eliciting: Eliciting::No,
             in_flight: false,
             tokens: Tokens::new(),
             delivery: (),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::Connection;
 use crate::address::FourTuple;
 use crate::component::Tokens;
-use crate::recovery::SentPacket;
+use crate::recovery::{Eliciting, SentPacket};
 
 impl Connection {
     /// The number that the next packet on the path at `index` takes.
@@ -43,7 +43,7 @@ impl Connection {
             SentPacket {
                 sent_at: now,
                 size: (out.len() - start) as u16,
-                ack_eliciting: true,
+                eliciting: Eliciting::Soon,
                 in_flight: false,
                 tokens: Tokens::new(),
                 delivery,

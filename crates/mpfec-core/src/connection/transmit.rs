@@ -292,7 +292,8 @@ impl Connection {
         }
         // Header protection samples 16 bytes from 4 behind the packet number.
         writer.pad_to(4);
-        let (tokens, ack_eliciting) = writer.finish();
+        let (tokens, eliciting) = writer.finish();
+        let ack_eliciting = eliciting.is_eliciting();
         if ack_eliciting && matches!(purpose, Purpose::Due | Purpose::Probe) {
             self.cover_with_parity(now, index, packet_number, &buf[payload_start..]);
         }
@@ -320,7 +321,7 @@ impl Connection {
             SentPacket {
                 sent_at: now,
                 size: size as u16,
-                ack_eliciting,
+                eliciting,
                 in_flight,
                 tokens,
                 delivery,

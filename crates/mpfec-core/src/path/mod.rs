@@ -21,7 +21,9 @@ use mpfec_sched::PathEstimates;
 
 use crate::address::FourTuple;
 use crate::parity::{ParityReceiver, ParitySender};
-use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
+use crate::recovery::{
+    Eliciting, LATE_ACK_DELAY, PacketSpace, Pto, ReceivedPackets, Reordering,
+};
 
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::{Liveness, MIN_PROBE_INTERVAL};
@@ -263,6 +265,19 @@ impl Path {
         self.rtt.pto_base() + self.peer_ack_delay
     }
 
+    /// The same for what is in flight.
+    pub(crate) fn answer_base(&self) -> Duration {
+        self.rtt.pto_base() + self.peer_ack_delay(self.space.oldest_eliciting())
+    }
+
+    /// How long the peer may hold back the acknowledgement of such a packet.
+    pub(crate) fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
+        match eliciting {
+            Eliciting::Late => self.peer_ack_delay.max(LATE_ACK_DELAY),
+            Eliciting::Soon | Eliciting::No => self.peer_ack_delay,
+        }
+    }
+
     /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
     pub(crate) fn loss_delay(&self) -> Duration {
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
@@ -322,8 +337,8 @@ impl Path {
 
     /// Samples of one flight agree so well that their variance says little about the next.
     fn patience(&self) -> Duration {
-        self.pto_base()
-            .max(self.srtt() * 9 / 8 + self.peer_ack_delay)
+        let delay = self.peer_ack_delay(self.space.oldest_eliciting());
+        (self.rtt.pto_base() + delay).max(self.srtt() * 9 / 8 + delay)
     }
 
     /// Whether so many packets have been overdue since the last answer that random loss does

@@ -46,6 +46,11 @@ pub(crate) enum Eliciting {
 }
 
 impl Eliciting {
+    /// Whether the packet must be acknowledged at all.
+    pub(crate) fn is_eliciting(self) -> bool {
+        self != Self::No
+    }
+
     /// What a packet of this frame alone asks for; of several, the soonest counts.
     pub(crate) fn of(frame: &Frame) -> Self {
         match frame {
@@ -92,7 +97,7 @@ impl AckPolicy {
     /// The path that carries acknowledgements takes `packet_time` for a full packet. As many of
     /// them as of these would fill a queue that holds a few packets, however small they are.
     pub(super) fn set_packet_time(&mut self, packet_time: Duration) {
-        self.patience = (PATIENT * packet_time).min(MOST_PATIENCE);
+        self.patience = (PATIENT * packet_time).min(LATE_ACK_DELAY);
     }
 
     pub(super) fn on_received(&mut self, now: Instant, arrival: Arrival) {
@@ -176,7 +181,8 @@ const MAX_PACKETS: u32 = 32;
 const EAGER_PACKETS: u32 = 100;
 /// Full packets that leave for an acknowledgement of what may wait.
 const PATIENT: u32 = 2;
-/// RFC 9000 §18.2: what an acknowledgement waits for at most if nothing else was agreed.
-const MOST_PATIENCE: Duration = Duration::from_millis(25);
+/// What acknowledgements of packets that may wait are held back for at most, unless all are for
+/// longer: RFC 9000 §18.2 has it for any where nothing else was agreed.
+pub(crate) const LATE_ACK_DELAY: Duration = Duration::from_millis(25);
 /// Rates are measured over this long at least.
 const MEASURING: Duration = Duration::from_millis(10);

@@ -107,7 +107,7 @@ impl<D: Clone> PacketSpace<D> {
     ) {
         let Some(packet) = self
             .take(packet_number)
-            .filter(|packet| packet.ack_eliciting)
+            .filter(|packet| packet.eliciting.is_eliciting())
         else {
             return;
         };

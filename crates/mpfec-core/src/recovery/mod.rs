@@ -14,7 +14,7 @@ mod skipped;
 mod space;
 mod token;
 
-pub(crate) use self::ack_policy::Eliciting;
+pub(crate) use self::ack_policy::{Eliciting, LATE_ACK_DELAY};
 pub(crate) use self::crypto_receive::CryptoReceive;
 pub(crate) use self::crypto_send::CryptoSend;
 pub(crate) use self::duplicates::Duplicates;

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::Eliciting;
 use crate::component::Tokens;
 
 /// A packet that left and whose fate is not known yet. `D` is what the congestion
@@ -11,8 +12,8 @@ pub(crate) struct SentPacket<D> {
     pub(crate) sent_at: Instant,
     /// Bytes of the UDP payload that the packet took.
     pub(crate) size: u16,
-    /// Whether the peer must acknowledge it (RFC 9000 §13.2.1).
-    pub(crate) ack_eliciting: bool,
+    /// Whether the peer must acknowledge it (RFC 9000 §13.2.1), and how soon.
+    pub(crate) eliciting: Eliciting,
     /// Whether it counts against cwnd and keeps the PTO armed (RFC 9002 §2).
     pub(crate) in_flight: bool,
     pub(crate) tokens: Tokens,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
+use super::Eliciting;
 use super::sent::{Acked, SentPacket};
 use super::skipped::SkippedNumbers;
 use crate::error::TransportError;
@@ -95,7 +96,7 @@ impl<D> PacketSpace<D> {
             self.last_ack_eliciting_sent = Some(packet.sent_at);
         }
         let sent_at = packet.sent_at;
-        self.quiet += usize::from(!packet.ack_eliciting);
+        self.quiet += usize::from(!packet.eliciting.is_eliciting());
         self.slots.push_back(Some(packet));
         self.settle();
         self.shed_quiet(sent_at);
@@ -180,6 +181,13 @@ impl<D> PacketSpace<D> {
             .map(|packet| packet.sent_at)
     }
 
+    /// How soon the peer must acknowledge that packet.
+    pub(crate) fn oldest_eliciting(&self) -> Eliciting {
+        self.get(self.oldest_awaited)
+            .filter(|_| self.awaited > 0)
+            .map_or(Eliciting::No, |packet| packet.eliciting)
+    }
+
     /// When a packet left whose fate is still open.
     pub(crate) fn sent_at(&self, packet_number: u64) -> Option<Instant> {
         self.get(packet_number).map(|packet| packet.sent_at)
@@ -215,7 +223,7 @@ impl<D> PacketSpace<D> {
             self.bytes_in_flight -= u64::from(packet.size);
         }
         self.awaited -= u64::from(is_awaited(&packet));
-        self.quiet -= usize::from(!packet.ack_eliciting);
+        self.quiet -= usize::from(!packet.eliciting.is_eliciting());
         Some(packet)
     }
 
@@ -262,11 +270,11 @@ impl<D> PacketSpace<D> {
 }
 
 fn is_awaited<D>(packet: &SentPacket<D>) -> bool {
-    packet.ack_eliciting && packet.in_flight
+    packet.eliciting.is_eliciting() && packet.in_flight
 }
 
 fn is_quiet<D>(packet: &SentPacket<D>) -> bool {
-    !packet.ack_eliciting
+    !packet.eliciting.is_eliciting()
 }
 
 /// Packets that need no acknowledgement are remembered up to this many: more than a peer

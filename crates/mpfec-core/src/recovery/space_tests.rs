@@ -25,7 +25,7 @@ fn packet(sent_at: Instant) -> SentPacket<()> {
     SentPacket {
         sent_at,
         size: SIZE,
-        ack_eliciting: true,
+        eliciting: Eliciting::Soon,
         in_flight: true,
         tokens: Tokens::new(),
         delivery: (),
@@ -34,7 +34,7 @@ fn packet(sent_at: Instant) -> SentPacket<()> {
 
 fn quiet(sent_at: Instant) -> SentPacket<()> {
     SentPacket {
-        ack_eliciting: false,
+        eliciting: Eliciting::No,
         in_flight: false,
         ..packet(sent_at)
     }
