@@ -102,3 +102,38 @@ impl<'a> FrameWriter<'a> {
         self.eliciting.is_eliciting()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::StreamId;
+    use crate::wire::frame::BlockAck;
+
+    /// The soonest frame counts, and acknowledgements ask for nothing.
+    #[test]
+    fn a_packet_may_be_acknowledged_late_if_it_only_tells_of_complete_blocks() {
+        let block_ack = |missing| {
+            Frame::BlockAck(BlockAck {
+                stream: StreamId(0),
+                sbn: 0,
+                missing,
+            })
+        };
+        let written = |frames: &[Frame]| {
+            let mut buf = Vec::new();
+            let mut writer = FrameWriter::new(&mut buf, 100);
+            writer.wrote_ack(Token::Ack {
+                path: 0,
+                largest: 0,
+            });
+            for frame in frames {
+                assert!(writer.push(frame, None));
+            }
+            writer.finish().1
+        };
+        assert_eq!(written(&[]), Eliciting::No);
+        assert_eq!(written(&[block_ack(0), block_ack(0)]), Eliciting::Late);
+        assert_eq!(written(&[block_ack(0), block_ack(1)]), Eliciting::Soon);
+        assert_eq!(written(&[Frame::Ping, block_ack(0)]), Eliciting::Soon);
+    }
+}

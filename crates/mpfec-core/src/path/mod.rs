@@ -5,6 +5,7 @@ mod liveness;
 mod loss_rate;
 mod losses;
 mod mtu;
+mod overdue;
 mod parity;
 mod quiet;
 mod set;
@@ -21,9 +22,7 @@ use mpfec_sched::PathEstimates;
 
 use crate::address::FourTuple;
 use crate::parity::{ParityReceiver, ParitySender};
-use crate::recovery::{
-    Eliciting, LATE_ACK_DELAY, PacketSpace, Pto, ReceivedPackets, Reordering,
-};
+use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::{Liveness, MIN_PROBE_INTERVAL};
@@ -105,7 +104,7 @@ pub(crate) struct Path {
     pub(crate) probes: u8,
     pub(crate) rtt: RttEstimator,
     /// How long the peer may hold back an acknowledgement.
-    pub(crate) peer_ack_delay: Duration,
+    peer_ack_delay: Duration,
     pub(crate) controller: Box<dyn CongestionController>,
     pub(crate) pacer: Pacer,
     pub(crate) delivery: DeliveryRate,
@@ -260,24 +259,6 @@ impl Path {
         self.rtt.smoothed()
     }
 
-    /// How long an acknowledgement may take before the path counts as silent.
-    pub(crate) fn pto_base(&self) -> Duration {
-        self.rtt.pto_base() + self.peer_ack_delay
-    }
-
-    /// The same for what is in flight.
-    pub(crate) fn answer_base(&self) -> Duration {
-        self.rtt.pto_base() + self.peer_ack_delay(self.space.oldest_eliciting())
-    }
-
-    /// How long the peer may hold back the acknowledgement of such a packet.
-    pub(crate) fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
-        match eliciting {
-            Eliciting::Late => self.peer_ack_delay.max(LATE_ACK_DELAY),
-            Eliciting::Soon | Eliciting::No => self.peer_ack_delay,
-        }
-    }
-
     /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
     pub(crate) fn loss_delay(&self) -> Duration {
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
@@ -316,42 +297,6 @@ impl Path {
         let silent = packets.min(self.given_up);
         self.given_up -= silent;
         self.loss.on_spurious(packets - silent);
-    }
-
-    /// When the path counts as silent if nothing is acknowledged until then: the answer to
-    /// the oldest packet is overdue, and answers to others, if there were any lately, have
-    /// stopped.
-    pub(crate) fn silent_at(&self) -> Option<Instant> {
-        let overdue = self.space.oldest_unacked()? + self.patience();
-        let pause = (4 * self.rtt.var()).max(self.srtt() / 2).max(MIN_PAUSE);
-        let stopped = self
-            .last_answer
-            .map(|at| at + pause.div_f64(1.0 - self.loss.get()));
-        Some(stopped.map_or(overdue, |stopped| overdue.max(stopped)))
-    }
-
-    /// When packets left whose answers are overdue by now.
-    pub(crate) fn overdue_since(&self, now: Instant) -> Option<Instant> {
-        now.checked_sub(self.patience())
-    }
-
-    /// Samples of one flight agree so well that their variance says little about the next.
-    fn patience(&self) -> Duration {
-        let delay = self.peer_ack_delay(self.space.oldest_eliciting());
-        (self.rtt.pto_base() + delay).max(self.srtt() * 9 / 8 + delay)
-    }
-
-    /// Whether so many packets have been overdue since the last answer that random loss does
-    /// not explain it, or a probe as well.
-    pub(crate) fn is_silence_certain(&self) -> bool {
-        let run = self.loss.inexplicable_run(&self.incoming);
-        self.pto.count() > 0 || self.unanswered >= u64::from(run)
-    }
-
-    /// Whether the next probe is a small one, which passes whatever became of the MTU. What a
-    /// suspected path is asked with is of no use beyond the answer.
-    pub(crate) fn probes_small(&self) -> bool {
-        self.liveness.is_suspected() || (self.pto.count() >= 2 && self.probes == 1)
     }
 
     /// A packet that is no copy arrived on the path. Returns whether none before had a larger
@@ -398,15 +343,6 @@ impl Path {
         self.unanswered = 0;
         self.pto.on_ack();
         self.probes = 0;
-    }
-
-    /// How many probes leave when a PTO fires and there is no other path: a large and a small one.
-    /// Where no round trip was ever measured, it may be that of a link which takes seconds for a
-    /// large one. These get rarer then, up to every sixteenth; small ones do not.
-    pub(crate) fn probes_at_once(&self) -> u8 {
-        let count = self.pto.count();
-        let is_large = count <= 4 || count.is_power_of_two() || count.is_multiple_of(16);
-        1 + u8::from(is_large || self.rtt.has_sample())
     }
 
     /// Whether most of what it loses was not taken for the doing of a full queue: there backing
@@ -483,8 +419,6 @@ const IDLE: Duration = Duration::from_millis(250);
 const HEARD_LATELY: Duration = Duration::from_millis(500);
 /// Of what a path loses while it is dead, so much counts.
 const MOST_MISSING: u64 = 16;
-/// Answers that come in bursts have pauses between them.
-const MIN_PAUSE: Duration = Duration::from_millis(25);
 /// Before the first sample (RFC 9002 §6.2.2), where not even the handshake gave one.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// How long this end holds back an acknowledgement.

@@ -1,0 +1,141 @@
+//! When answers on a path are overdue, and what is done about it (RFC 9002 §6.2).
+
+use std::time::{Duration, Instant};
+
+use super::Path;
+use crate::recovery::{Eliciting, LATE_ACK_DELAY};
+
+impl Path {
+    /// How long an acknowledgement may take before the path counts as silent.
+    pub(crate) fn pto_base(&self) -> Duration {
+        self.rtt.pto_base() + self.peer_ack_delay
+    }
+
+    /// The same for the oldest packet that waits for one.
+    pub(crate) fn answer_base(&self) -> Duration {
+        self.rtt.pto_base() + self.peer_ack_delay(self.space.oldest_eliciting())
+    }
+
+    /// How long the peer may hold back the acknowledgement of such a packet.
+    pub(crate) fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
+        match eliciting {
+            Eliciting::Late => self.peer_ack_delay.max(LATE_ACK_DELAY),
+            Eliciting::Soon | Eliciting::No => self.peer_ack_delay,
+        }
+    }
+
+    /// When the path counts as silent if nothing is acknowledged until then: the answer to
+    /// the oldest packet is overdue, and answers to others, if there were any lately, have
+    /// stopped.
+    pub(crate) fn silent_at(&self) -> Option<Instant> {
+        let overdue = self.space.oldest_unacked()? + self.patience();
+        let pause = (4 * self.rtt.var()).max(self.srtt() / 2).max(MIN_PAUSE);
+        let stopped = self
+            .last_answer
+            .map(|at| at + pause.div_f64(1.0 - self.loss.get()));
+        Some(stopped.map_or(overdue, |stopped| overdue.max(stopped)))
+    }
+
+    /// When packets left whose answers are overdue by now.
+    pub(crate) fn overdue_since(&self, now: Instant) -> Option<Instant> {
+        now.checked_sub(self.patience())
+    }
+
+    /// Samples of one flight agree so well that their variance says little about the next.
+    fn patience(&self) -> Duration {
+        let delay = self.peer_ack_delay(self.space.oldest_eliciting());
+        self.rtt.pto_base().max(self.srtt() * 9 / 8) + delay
+    }
+
+    /// Whether so many packets have been overdue since the last answer that random loss does
+    /// not explain it, or a probe as well.
+    pub(crate) fn is_silence_certain(&self) -> bool {
+        let run = self.loss.inexplicable_run(&self.incoming);
+        self.pto.count() > 0 || self.unanswered >= u64::from(run)
+    }
+
+    /// Whether the next probe is a small one, which passes whatever became of the MTU. What a
+    /// suspected path is asked with is of no use beyond the answer.
+    pub(crate) fn probes_small(&self) -> bool {
+        self.liveness.is_suspected() || (self.pto.count() >= 2 && self.probes == 1)
+    }
+
+    /// How many probes leave when a PTO fires and there is no other path: a large and a small one.
+    /// Where no round trip was ever measured, it may be that of a link which takes seconds for a
+    /// large one. These get rarer then, up to every sixteenth; small ones do not.
+    pub(crate) fn probes_at_once(&self) -> u8 {
+        let count = self.pto.count();
+        let is_large = count <= 4 || count.is_power_of_two() || count.is_multiple_of(16);
+        1 + u8::from(is_large || self.rtt.has_sample())
+    }
+}
+
+/// Answers that come in bursts have pauses between them.
+const MIN_PAUSE: Duration = Duration::from_millis(25);
+
+#[cfg(test)]
+mod tests {
+    use mpfec_congestion::ControllerKind;
+
+    use super::*;
+    use crate::address::{FourTuple, SocketId};
+    use crate::component::Tokens;
+    use crate::path::{PathStart, Validation};
+    use crate::recovery::SentPacket;
+
+    const RTT: Duration = Duration::from_millis(40);
+    const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn epoch() -> Instant {
+        Instant::now()
+    }
+
+    fn path(now: Instant) -> Path {
+        let tuple = FourTuple {
+            socket: SocketId(0),
+            local_ip: None,
+            remote: "192.0.2.1:4433".parse().expect("an address"),
+        };
+        let start = PathStart {
+            now,
+            congestion: ControllerKind::Delay,
+            max_mtu: 1472,
+            rtt: RTT,
+            peer_ack_delay: MAX_ACK_DELAY,
+        };
+        let mut path = Path::new(0, 0, tuple, Validation::validated(), &start, None);
+        path.rtt.update(now, RTT, Duration::ZERO);
+        path
+    }
+
+    fn send(path: &mut Path, sent_at: Instant, eliciting: Eliciting) {
+        let number = path.space.next_packet_number(1);
+        let delivery = path.delivery.on_sent(sent_at, 0);
+        let packet = SentPacket {
+            sent_at,
+            size: 60,
+            eliciting,
+            in_flight: true,
+            tokens: Tokens::new(),
+            delivery,
+        };
+        path.space.on_sent(number, packet);
+    }
+
+    /// The peer has promised 5 ms for data and 25 ms for complete blocks.
+    #[test]
+    fn what_may_be_acknowledged_late_is_overdue_later() {
+        let now = epoch();
+        for (eliciting, held_back) in [(Eliciting::Soon, 5), (Eliciting::Late, 25)] {
+            let held_back = Duration::from_millis(held_back);
+            let mut path = path(now);
+            let base = path.rtt.pto_base();
+            send(&mut path, now, eliciting);
+            send(&mut path, now, Eliciting::Soon);
+            assert_eq!(path.answer_base(), base + held_back, "{eliciting:?}");
+            assert_eq!(path.silent_at(), Some(now + base + held_back));
+            assert_eq!(path.peer_ack_delay(eliciting), held_back);
+        }
+    }
+}
