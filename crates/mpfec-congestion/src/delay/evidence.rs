@@ -6,6 +6,7 @@
 //! at high delay beyond it is congestion.
 
 mod runs;
+mod verdict;
 
 use self::runs::Runs;
 use super::count::Count;
@@ -24,6 +25,8 @@ pub(super) struct Evidence {
     /// Drains that may follow at once, for the last one lost far more than those before.
     repeats: u32,
     high: Count,
+    /// Runs of consecutive packets that were lost at high delay.
+    high_runs: f64,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
     runs: Runs,
@@ -85,6 +88,7 @@ impl Evidence {
             has_grown: false,
             repeats: 0,
             high: Count::default(),
+            high_runs: 0.0,
             recent: Count::default(),
             runs: Runs::default(),
             baseline: 0.0,
@@ -155,6 +159,9 @@ impl Evidence {
                 self.teach(low.packets, low.lost, false);
             }
             self.high.add(high.packets, high.lost, f64::INFINITY);
+            if !is_lost_low {
+                self.high_runs += f64::from(runs);
+            }
         }
         if lesson == Lesson::None {
             self.recent.add(acked + losses, losses, 400.0);
@@ -275,79 +282,6 @@ impl Evidence {
         self.loss_delay
     }
 
-    /// Whether more was lost at high delay than the baseline explains:
-    /// `l > e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)` with
-    /// `e = p0 n`. The last term is the ignorance of a path without a baseline, which also needs
-    /// more than a loss or two.
-    fn shows_congestion(&self) -> bool {
-        let Count { packets, lost } = self.high;
-        if lost <= 0.0 {
-            return false;
-        }
-        if !self.knows_baseline() {
-            return lost > 4.0 + GUESSED_LOSS * packets;
-        }
-        let expected = self.baseline * packets;
-        let spread =
-            (expected * self.dispersion() * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
-        let sigmas = if self.baseline > 0.005 { 4.0 } else { 3.0 };
-        let slack = if self.baseline > 0.003 {
-            0.01 * packets
-        } else {
-            0.0
-        };
-        let ignorance =
-            (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
-        lost > expected + sigmas * spread + slack + ignorance
-    }
-
-    /// As [`Self::shows_congestion`], beyond doubt: in start-up there is no baseline yet.
-    pub(super) fn shows_clear_congestion(&self) -> bool {
-        self.shows_congestion() && self.high.lost > (0.1 * self.high.packets).max(4.0)
-    }
-
-    /// Share of the packets that congestion takes; 0 if none shows.
-    pub(super) fn congestion(&self) -> f64 {
-        self.at_high_delay().max(self.overload()).clamp(0.0, 1.0)
-    }
-
-    /// The same, of losses at high delay only: 0 if they do not show it.
-    pub(super) fn at_high_delay(&self) -> f64 {
-        if self.shows_congestion() {
-            (self.high.share() - self.baseline).max(0.0)
-        } else {
-            0.0
-        }
-    }
-
-    /// Share of the packets that was lost at high delay of late, for whatever reason: 0 if that is
-    /// less than one.
-    pub(super) fn lost_at_high_delay(&self) -> f64 {
-        if self.high.lost >= 1.0 {
-            self.high.share()
-        } else {
-            0.0
-        }
-    }
-
-    /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
-    /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
-    /// deviations of the difference.
-    pub(super) fn overload(&self) -> f64 {
-        if !self.knows_clean_loss() || self.recent.packets < 60.0 {
-            return 0.0;
-        }
-        let (clean, variance) = self.clean();
-        let excess = self.recent.share() - clean;
-        let variance = variance * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
-        let sigmas = if self.is_doubtful { 3.5 } else { 2.0 };
-        if excess > 0.02 + sigmas * variance.sqrt() {
-            excess
-        } else {
-            0.0
-        }
-    }
-
     /// What was seen at high delay has been answered as congestion.
     pub(super) fn answer(&mut self) {
         self.verdicts.congestion += self.pending;
@@ -405,6 +339,7 @@ impl Evidence {
     pub(super) fn forget_high(&mut self) {
         self.pending = 0;
         self.high = Count::default();
+        self.high_runs = 0.0;
     }
 
     /// A round has passed: what was seen at high delay fades.
@@ -417,6 +352,7 @@ impl Evidence {
         self.delay_max *= 0.99;
         self.high.packets *= 0.5;
         self.high.lost *= 0.5;
+        self.high_runs *= 0.5;
         if self.high.lost < 0.5 {
             self.pending = 0;
         }
@@ -452,8 +388,6 @@ const SHALLOW: f64 = 16.0;
 const REPEATS: u32 = 3;
 /// A queue of so many packets is not filled by a burst of others at once.
 const LONG: f64 = 24.0;
-/// Loss that a path nothing is known of may have by itself.
-const GUESSED_LOSS: f64 = 0.3;
 /// Loss in start-up that a mistake about it would not matter much.
 const LITTLE_LOSS: f64 = 0.03;
 /// What remains of earlier lessons that a new one contradicts.

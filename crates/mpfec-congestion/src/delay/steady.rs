@@ -107,7 +107,7 @@ impl Delay {
         let excess = if round.app_limited && self.queue_delay < QUEUE_NOISE {
             0.0
         } else if round.app_limited {
-            self.evidence.at_high_delay()
+            self.evidence.at_high_delay_in_runs()
         } else {
             self.evidence.congestion()
         };

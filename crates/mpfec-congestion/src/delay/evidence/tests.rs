@@ -520,3 +520,38 @@ fn a_loss_is_judged_by_the_queue_that_it_met_not_by_the_one_when_it_was_found() 
     let at_the_end = |place| matches!(place, 17 | 18);
     assert!(lost_at_high_delay_of_blocks(true, at_the_end) > 0.1);
 }
+
+/// What shows as congestion to an application that pauses, over a link whose drains have lost
+/// nothing, when `lost` packets of 120 get lost in a long queue, in so many runs.
+fn shown_by_a_pause(lost: u32, runs: u32) -> f64 {
+    let mut evidence = Evidence::new();
+    let drained = (Lesson::DeeplyDrained, Lesson::DeeplyDrained);
+    evidence.on_ack(after(0.0), 400.0, Losses::default(), drained);
+    let nothing = (Lesson::None, Lesson::None);
+    // The queue may be long.
+    evidence.on_ack(after(0.05), 1.0, Losses::default(), nothing);
+    evidence.on_round(PACKET_TIME);
+    let losses = Losses {
+        lost: lost.into(),
+        drained: 0,
+        runs,
+        delay: None,
+    };
+    let acked = f64::from(120 - lost);
+    evidence.on_ack(after(0.045), acked, losses, nothing);
+    evidence.at_high_delay_in_runs()
+}
+
+#[test]
+fn a_burst_of_the_link_that_meets_a_queue_is_no_overflow_of_it() {
+    for lost in 6..30 {
+        assert_eq!(shown_by_a_pause(lost, 1), 0.0, "{lost}");
+    }
+}
+
+#[test]
+fn a_queue_that_overflows_here_and_there_is_noticed_though_the_application_pauses() {
+    for runs in [6, 4] {
+        assert!(shown_by_a_pause(6, runs) > 0.03, "{runs} runs");
+    }
+}

@@ -1,0 +1,120 @@
+//! What losses at high delay, and of late, say about the queue.
+
+use super::super::count::Count;
+use super::Evidence;
+
+impl Evidence {
+    /// Whether more was lost at high delay than the baseline explains. A path without a baseline
+    /// also needs more than a loss or two.
+    fn shows_congestion(&self) -> bool {
+        let Count { packets, lost } = self.high;
+        if lost <= 0.0 {
+            return false;
+        }
+        if !self.knows_baseline() {
+            return lost > 4.0 + GUESSED_LOSS * packets;
+        }
+        lost > self.explained(self.dispersion())
+    }
+
+    /// How many of the packets at high delay the link itself may lose, of losses that vary by so
+    /// much more than independent ones:
+    /// `e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)`
+    /// with `e = p0 n`; the last term is what so few packets at low delay cannot show.
+    fn explained(&self, dispersion: f64) -> f64 {
+        let packets = self.high.packets;
+        // Drains show few bursts, or none by chance. Where the delay would show a queue before it
+        // is full, one more counts as seen.
+        let burst = if self.is_doubtful {
+            (dispersion - 1.0).min(0.5 * (dispersion + 1.0))
+        } else {
+            0.0
+        };
+        let seen = self.low.packets + 2.0 * burst;
+        let share = self.baseline.max((self.low.lost + burst) / seen.max(1.0));
+        let expected = share * packets;
+        let spread = (expected * dispersion * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
+        let sigmas = if self.baseline > 0.005 { 4.0 } else { 3.0 };
+        let slack = if self.baseline > 0.003 {
+            0.01 * packets
+        } else {
+            0.0
+        };
+        let ignorance =
+            (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
+        expected + sigmas * spread + slack + ignorance
+    }
+
+    /// Whether losses at high delay are too many runs for the link's own, too. A queue drops one
+    /// packet here and one there, or two; what takes many together is the link, which may do so
+    /// once if it does so at all.
+    fn shows_runs(&self) -> bool {
+        let lost = self.high.lost;
+        let loses_together = (self.dispersion() - 1.0).min(1.0);
+        let too_many = (lost - RUN_OF_QUEUE * self.high_runs).max(0.0);
+        let overflowed = lost - loses_together * (too_many + RUN_OF_QUEUE);
+        !self.knows_baseline() || overflowed > self.explained(1.0)
+    }
+
+    /// As [`Self::shows_congestion`], beyond doubt: in start-up there is no baseline yet.
+    pub(in crate::delay) fn shows_clear_congestion(&self) -> bool {
+        self.shows_congestion() && self.high.lost > (0.1 * self.high.packets).max(4.0)
+    }
+
+    /// Share of the packets that congestion takes; 0 if none shows.
+    pub(in crate::delay) fn congestion(&self) -> f64 {
+        self.at_high_delay().max(self.overload()).clamp(0.0, 1.0)
+    }
+
+    /// The same, of losses at high delay only: 0 if they do not show it.
+    pub(in crate::delay) fn at_high_delay(&self) -> f64 {
+        if self.shows_congestion() {
+            (self.high.share() - self.baseline).max(0.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// The same, of an application that pauses: its bursts are too few for one of the link's to be
+    /// told by how seldom it is.
+    pub(in crate::delay) fn at_high_delay_in_runs(&self) -> f64 {
+        if self.shows_runs() {
+            self.at_high_delay()
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of the packets that was lost at high delay of late, for whatever reason: 0 if that is
+    /// less than one.
+    pub(in crate::delay) fn lost_at_high_delay(&self) -> f64 {
+        if self.high.lost >= 1.0 {
+            self.high.share()
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
+    /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
+    /// deviations of the difference.
+    pub(in crate::delay) fn overload(&self) -> f64 {
+        if !self.knows_clean_loss() || self.recent.packets < 60.0 {
+            return 0.0;
+        }
+        let (clean, variance) = self.clean();
+        let excess = self.recent.share() - clean;
+        let variance = variance * (1.0 / self.deep.packets + 1.0 / self.recent.packets);
+        let sigmas = if self.is_doubtful { 3.5 } else { 2.0 };
+        if excess > 0.02 + sigmas * variance.sqrt() {
+            excess
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Packets that a queue drops in a row.
+const RUN_OF_QUEUE: f64 = 1.5;
+/// Loss that a path nothing is known of may have by itself.
+const GUESSED_LOSS: f64 = 0.3;
