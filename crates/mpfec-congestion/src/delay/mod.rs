@@ -99,6 +99,8 @@ pub(crate) struct Delay {
     marked: bool,
     /// The application had nothing to send at times in the last round.
     app_limited: bool,
+    /// Rounds since then in which it always had.
+    busy_rounds: u32,
     /// There was a steady round in which the application always had something to send.
     has_seen_limit: bool,
     srtt: f64,
@@ -171,6 +173,7 @@ impl Delay {
             drained: None,
             marked: false,
             app_limited: false,
+            busy_rounds: BUSY,
             has_seen_limit: false,
             srtt: 0.0,
             queue_delay: 0.0,
@@ -199,6 +202,11 @@ impl Delay {
             Mode::Steady(steady) => steady.drain.window().is_some(),
             Mode::Compete(compete) => compete.window().is_some(),
         }
+    }
+
+    /// Whether the application pauses now and then.
+    fn pauses(&self) -> bool {
+        self.busy_rounds < BUSY
     }
 
     fn is_drained_deeply(&self) -> bool {
@@ -239,6 +247,10 @@ impl Delay {
     fn on_round(&mut self, round: &Round, length: f64) {
         let limited = !round.app_limited || round.in_flight_max > 0.95 * self.effective_window();
         self.app_limited = round.app_limited;
+        self.busy_rounds = match round.app_limited {
+            true => 0,
+            false => self.busy_rounds.saturating_add(1),
+        };
         self.has_seen_limit |= !round.app_limited && !matches!(self.mode, Mode::Startup(_));
         let floor = self.floor_seconds();
         let length = length.max(0.7 * floor);
@@ -509,6 +521,8 @@ fn approach(mean: f64, value: f64) -> f64 {
 }
 
 const MIN_WINDOW: f64 = 4.0;
+/// After so many rounds an application that paused does so no more.
+const BUSY: u32 = 20;
 /// More packets than any path holds.
 const MAX_WINDOW: f64 = 4e5;
 /// Delays below this many seconds come from the hosts, not from the path.

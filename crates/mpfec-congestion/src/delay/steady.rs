@@ -103,13 +103,18 @@ impl Delay {
         let target = self.target();
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
+        let at_high_delay = if self.pauses() {
+            self.evidence.at_high_delay_of_pauses()
+        } else {
+            self.evidence.at_high_delay()
+        };
         // What the application limits fills no queue, and overflows none before its delay shows.
         let excess = if round.app_limited && self.queue_delay < QUEUE_NOISE {
             0.0
         } else if round.app_limited {
-            self.evidence.at_high_delay_in_runs()
+            at_high_delay
         } else {
-            self.evidence.congestion()
+            at_high_delay.max(self.evidence.overload())
         };
         self.watch_others(round, limited);
         let is_excessive = self.excessive_share().is_some();

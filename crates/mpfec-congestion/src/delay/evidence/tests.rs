@@ -539,7 +539,7 @@ fn shown_by_a_pause(lost: u32, runs: u32) -> f64 {
     };
     let acked = f64::from(120 - lost);
     evidence.on_ack(after(0.045), acked, losses, nothing);
-    evidence.at_high_delay_in_runs()
+    evidence.at_high_delay_of_pauses()
 }
 
 #[test]

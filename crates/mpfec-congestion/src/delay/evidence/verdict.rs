@@ -14,25 +14,16 @@ impl Evidence {
         if !self.knows_baseline() {
             return lost > 4.0 + GUESSED_LOSS * packets;
         }
-        lost > self.explained(self.dispersion())
+        lost > self.explained(self.baseline, self.dispersion())
     }
 
-    /// How many of the packets at high delay the link itself may lose, of losses that vary by so
-    /// much more than independent ones:
+    /// How many of the packets at high delay a link may lose that loses the share `p` of all, with
+    /// losses that vary by so much more than independent ones:
     /// `e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)`
-    /// with `e = p0 n`; the last term is what so few packets at low delay cannot show.
-    fn explained(&self, dispersion: f64) -> f64 {
+    /// with `e = p n`; the last term is what so few packets at low delay cannot show.
+    fn explained(&self, p: f64, dispersion: f64) -> f64 {
         let packets = self.high.packets;
-        // Drains show few bursts, or none by chance. Where the delay would show a queue before it
-        // is full, one more counts as seen.
-        let burst = if self.is_doubtful {
-            (dispersion - 1.0).min(0.5 * (dispersion + 1.0))
-        } else {
-            0.0
-        };
-        let seen = self.low.packets + 2.0 * burst;
-        let share = self.baseline.max((self.low.lost + burst) / seen.max(1.0));
-        let expected = share * packets;
+        let expected = p * packets;
         let spread = (expected * dispersion * (1.0 + packets / (self.low.packets + 10.0))).sqrt();
         let sigmas = if self.baseline > 0.005 { 4.0 } else { 3.0 };
         let slack = if self.baseline > 0.003 {
@@ -45,6 +36,21 @@ impl Evidence {
         expected + sigmas * spread + slack + ignorance
     }
 
+    /// Whether more was lost at high delay than a link explains that loses packets in bursts, of
+    /// which drains show few, or none by chance: where the delay would show a queue before it is
+    /// full, one more counts as seen.
+    fn exceeds_bursts(&self) -> bool {
+        let dispersion = self.dispersion();
+        let burst = if self.is_doubtful {
+            (dispersion - 1.0).min(0.5 * (dispersion + 1.0))
+        } else {
+            0.0
+        };
+        let seen = self.low.packets + 2.0 * burst;
+        let share = (self.low.lost + burst) / seen.max(1.0);
+        self.high.lost > self.explained(share.max(self.baseline), dispersion)
+    }
+
     /// Whether losses at high delay are too many runs for the link's own, too. A queue drops one
     /// packet here and one there, or two; what takes many together is the link, which may do so
     /// once if it does so at all.
@@ -53,7 +59,7 @@ impl Evidence {
         let loses_together = (self.dispersion() - 1.0).min(1.0);
         let too_many = (lost - RUN_OF_QUEUE * self.high_runs).max(0.0);
         let overflowed = lost - loses_together * (too_many + RUN_OF_QUEUE);
-        !self.knows_baseline() || overflowed > self.explained(1.0)
+        overflowed > self.explained(self.baseline, 1.0)
     }
 
     /// As [`Self::shows_congestion`], beyond doubt: in start-up there is no baseline yet.
@@ -75,14 +81,11 @@ impl Evidence {
         }
     }
 
-    /// The same, of an application that pauses: its bursts are too few for one of the link's to be
-    /// told by how seldom it is.
-    pub(in crate::delay) fn at_high_delay_in_runs(&self) -> f64 {
-        if self.shows_runs() {
-            self.at_high_delay()
-        } else {
-            0.0
-        }
+    /// The same, of an application that pauses: its packets are too few, and at high delay too
+    /// seldom, for bursts of the link to be told by how often they come.
+    pub(in crate::delay) fn at_high_delay_of_pauses(&self) -> f64 {
+        let is_queue = !self.knows_baseline() || (self.shows_runs() && self.exceeds_bursts());
+        if is_queue { self.at_high_delay() } else { 0.0 }
     }
 
     /// Share of the packets that was lost at high delay of late, for whatever reason: 0 if that is
