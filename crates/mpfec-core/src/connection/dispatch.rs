@@ -170,11 +170,8 @@ impl Connection {
         for packet in acked.iter() {
             let sent = &packet.packet;
             if packet.packet_number == ack.largest && sent.eliciting.is_eliciting() {
-                let sample = now.saturating_duration_since(sent.sent_at);
-                let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
-                path.rtt.update(now, sample, delay);
-                path.rtt_route = via;
-                path.received.set_rtt(path.rtt.smoothed());
+                let since_sent = now.saturating_duration_since(sent.sent_at);
+                path.on_rtt_sample(now, via, since_sent, ack.delay, sent.eliciting);
             }
             path.reordering
                 .on_acked(packet.was_lost, packet.overtaken_by);

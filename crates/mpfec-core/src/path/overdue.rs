@@ -17,11 +17,31 @@ impl Path {
     }
 
     /// How long the peer may hold back the acknowledgement of such a packet.
-    pub(crate) fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
+    fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
         match eliciting {
-            Eliciting::Late => self.peer_ack_delay.max(LATE_ACK_DELAY),
+            Eliciting::Late => self.peer_ack_delay.max(self.late_ack_delay),
             Eliciting::Soon | Eliciting::No => self.peer_ack_delay,
         }
+    }
+
+    /// An acknowledgement of a packet that asked for one came back on path `via`, which is a sample
+    /// of the RTT: `since_sent` of which the peer says that it held the acknowledgement back for
+    /// `delay`.
+    pub(crate) fn on_rtt_sample(
+        &mut self,
+        now: Instant,
+        via: u32,
+        since_sent: Duration,
+        delay: Duration,
+        eliciting: Eliciting,
+    ) {
+        if eliciting == Eliciting::Late {
+            self.late_ack_delay = self.late_ack_delay.max(delay.min(LATE_ACK_DELAY));
+        }
+        let delay = delay.min(self.peer_ack_delay(eliciting));
+        self.rtt.update(now, since_sent, delay);
+        self.rtt_route = via;
+        self.received.set_rtt(self.rtt.smoothed());
     }
 
     /// When the path counts as silent if nothing is acknowledged until then: the answer to
@@ -123,19 +143,24 @@ mod tests {
         path.space.on_sent(number, packet);
     }
 
-    /// The peer has promised 5 ms for data and 25 ms for complete blocks.
+    /// The peer has promised 5 ms, and has once taken 40 of the 25 that complete blocks may take.
     #[test]
-    fn what_may_be_acknowledged_late_is_overdue_later() {
+    fn what_may_be_acknowledged_late_is_overdue_later_once_it_was_late() {
         let now = epoch();
         for (eliciting, held_back) in [(Eliciting::Soon, 5), (Eliciting::Late, 25)] {
-            let held_back = Duration::from_millis(held_back);
             let mut path = path(now);
-            let base = path.rtt.pto_base();
             send(&mut path, now, eliciting);
             send(&mut path, now, Eliciting::Soon);
+            let base = path.rtt.pto_base();
+            assert_eq!(path.answer_base(), base + MAX_ACK_DELAY, "{eliciting:?}");
+            let late = Duration::from_millis(40);
+            path.on_rtt_sample(now, 0, RTT + late, late, eliciting);
+            let held_back = Duration::from_millis(held_back);
+            assert_eq!(path.rtt.latest(), RTT + late, "as it was");
+            assert_eq!(path.rtt.adjusted(), RTT + late - held_back, "{eliciting:?}");
+            let base = path.rtt.pto_base();
             assert_eq!(path.answer_base(), base + held_back, "{eliciting:?}");
             assert_eq!(path.silent_at(), Some(now + base + held_back));
-            assert_eq!(path.peer_ack_delay(eliciting), held_back);
         }
     }
 }
