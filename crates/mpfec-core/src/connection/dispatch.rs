@@ -11,7 +11,7 @@ use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::{Path, PathReason, RemoteCid};
-use crate::recovery::{Token, is_persistent_congestion};
+use crate::recovery::{Eliciting, Token, is_persistent_congestion};
 use crate::stream::Streams;
 use crate::wire::frame::{self, Frame};
 
@@ -167,11 +167,19 @@ impl Connection {
         let mut sent_at = None;
         let mut spurious = 0;
         let mut has_large = false;
+        let (mut oldest_late, mut largest_sent_at): (Option<Instant>, _) = (None, None);
         for packet in acked.iter() {
             let sent = &packet.packet;
             if packet.packet_number == ack.largest && sent.eliciting.is_eliciting() {
-                let since_sent = now.saturating_duration_since(sent.sent_at);
-                path.on_rtt_sample(now, via, since_sent, ack.delay, sent.eliciting);
+                let sample = now.saturating_duration_since(sent.sent_at);
+                let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
+                path.rtt.update(now, sample, delay);
+                path.rtt_route = via;
+                path.received.set_rtt(path.rtt.smoothed());
+                largest_sent_at = Some(sent.sent_at);
+            }
+            if sent.eliciting == Eliciting::Late {
+                oldest_late = Some(oldest_late.map_or(sent.sent_at, |at| sent.sent_at.min(at)));
             }
             path.reordering
                 .on_acked(packet.was_lost, packet.overtaken_by);
@@ -189,6 +197,9 @@ impl Connection {
                 bytes += u64::from(sent.size);
                 packets += 1;
             }
+        }
+        if let (Some(oldest), Some(largest)) = (oldest_late, largest_sent_at) {
+            path.on_late_answer(largest.saturating_duration_since(oldest) + ack.delay);
         }
         path.loss.update(packets, 0);
         if let Some(estimates) = &mut path.estimates {

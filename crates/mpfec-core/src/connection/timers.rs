@@ -159,7 +159,7 @@ impl Connection {
         if path.liveness.is_suspected() || !path.validation.is_validated() {
             return None;
         }
-        let base = path.answer_base();
+        let base = path.pto_base();
         let longest = match path.rtt.has_sample() {
             true => MAX_PTO,
             false => MAX_PTO_UNMEASURED,

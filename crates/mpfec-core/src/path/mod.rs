@@ -105,8 +105,8 @@ pub(crate) struct Path {
     pub(crate) rtt: RttEstimator,
     /// How long the peer may hold back an acknowledgement.
     peer_ack_delay: Duration,
-    /// How long it has held back one that may be late.
-    late_ack_delay: Duration,
+    /// Share of those that may be late that it has held back longer, lately.
+    late_answers: f64,
     pub(crate) controller: Box<dyn CongestionController>,
     pub(crate) pacer: Pacer,
     pub(crate) delivery: DeliveryRate,
@@ -195,7 +195,7 @@ impl Path {
             probes: 0,
             rtt: RttEstimator::new(start.rtt),
             peer_ack_delay: start.peer_ack_delay,
-            late_ack_delay: Duration::ZERO,
+            late_answers: 0.0,
             controller: start.congestion.build(MIN_MTU, now, INITIAL_WINDOW_PACKETS),
             pacer: Pacer::new(MIN_MTU, now),
             delivery: DeliveryRate::new(now),

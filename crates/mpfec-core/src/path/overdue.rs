@@ -11,37 +11,20 @@ impl Path {
         self.rtt.pto_base() + self.peer_ack_delay
     }
 
-    /// The same for the oldest packet that waits for one.
-    pub(crate) fn answer_base(&self) -> Duration {
-        self.rtt.pto_base() + self.peer_ack_delay(self.space.oldest_eliciting())
-    }
-
     /// How long the peer may hold back the acknowledgement of such a packet.
-    fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
-        match eliciting {
-            Eliciting::Late => self.peer_ack_delay.max(self.late_ack_delay),
-            Eliciting::Soon | Eliciting::No => self.peer_ack_delay,
+    pub(crate) fn peer_ack_delay(&self, eliciting: Eliciting) -> Duration {
+        if eliciting == Eliciting::Late && self.late_answers > OFTEN {
+            self.peer_ack_delay.max(LATE_ACK_DELAY)
+        } else {
+            self.peer_ack_delay
         }
     }
 
-    /// An acknowledgement of a packet that asked for one came back on path `via`, which is a sample
-    /// of the RTT: `since_sent` of which the peer says that it held the acknowledgement back for
-    /// `delay`.
-    pub(crate) fn on_rtt_sample(
-        &mut self,
-        now: Instant,
-        via: u32,
-        since_sent: Duration,
-        delay: Duration,
-        eliciting: Eliciting,
-    ) {
-        if eliciting == Eliciting::Late {
-            self.late_ack_delay = self.late_ack_delay.max(delay.min(LATE_ACK_DELAY));
-        }
-        let delay = delay.min(self.peer_ack_delay(eliciting));
-        self.rtt.update(now, since_sent, delay);
-        self.rtt_route = via;
-        self.received.set_rtt(self.rtt.smoothed());
+    /// One acknowledgement was the first of packets that may be acknowledged late, of which the one
+    /// that left first had waited so long for it.
+    pub(crate) fn on_late_answer(&mut self, held_back: Duration) {
+        let is_late = held_back > self.peer_ack_delay * 3 / 2;
+        self.late_answers += (f64::from(u8::from(is_late)) - self.late_answers) / 8.0;
     }
 
     /// When the path counts as silent if nothing is acknowledged until then: the answer to
@@ -92,6 +75,8 @@ impl Path {
 
 /// Answers that come in bursts have pauses between them.
 const MIN_PAUSE: Duration = Duration::from_millis(25);
+/// Share of late answers that the loss of some acknowledgements does not explain.
+const OFTEN: f64 = 0.25;
 
 #[cfg(test)]
 mod tests {
@@ -143,24 +128,28 @@ mod tests {
         path.space.on_sent(number, packet);
     }
 
-    /// The peer has promised 5 ms, and has once taken 40 of the 25 that complete blocks may take.
+    /// The peer has promised 5 ms.
     #[test]
-    fn what_may_be_acknowledged_late_is_overdue_later_once_it_was_late() {
-        let now = epoch();
+    fn what_may_be_acknowledged_late_is_overdue_later_where_that_is_late_more_than_once() {
+        let (now, ms) = (epoch(), Duration::from_millis);
         for (eliciting, held_back) in [(Eliciting::Soon, 5), (Eliciting::Late, 25)] {
             let mut path = path(now);
+            let base = path.rtt.pto_base();
             send(&mut path, now, eliciting);
             send(&mut path, now, Eliciting::Soon);
-            let base = path.rtt.pto_base();
-            assert_eq!(path.answer_base(), base + MAX_ACK_DELAY, "{eliciting:?}");
-            let late = Duration::from_millis(40);
-            path.on_rtt_sample(now, 0, RTT + late, late, eliciting);
-            let held_back = Duration::from_millis(held_back);
-            assert_eq!(path.rtt.latest(), RTT + late, "as it was");
-            assert_eq!(path.rtt.adjusted(), RTT + late - held_back, "{eliciting:?}");
-            let base = path.rtt.pto_base();
-            assert_eq!(path.answer_base(), base + held_back, "{eliciting:?}");
-            assert_eq!(path.silent_at(), Some(now + base + held_back));
+            for held_back in [1, 5, 20, 5] {
+                path.on_late_answer(ms(held_back));
+                assert_eq!(path.silent_at(), Some(now + base + MAX_ACK_DELAY));
+            }
+            for _ in 0..3 {
+                path.on_late_answer(ms(20));
+            }
+            let overdue = now + base + ms(held_back);
+            assert_eq!(path.silent_at(), Some(overdue), "{eliciting:?}");
+            for _ in 0..20 {
+                path.on_late_answer(ms(5));
+            }
+            assert_eq!(path.silent_at(), Some(now + base + MAX_ACK_DELAY));
         }
     }
 }
