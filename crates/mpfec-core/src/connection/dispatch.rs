@@ -199,7 +199,8 @@ impl Connection {
             }
         }
         if let (Some(oldest), Some(largest)) = (oldest_late, largest_sent_at) {
-            path.on_late_answer(largest.saturating_duration_since(oldest) + ack.delay);
+            let apart = largest.saturating_duration_since(oldest);
+            path.on_late_answer(apart.saturating_add(ack.delay));
         }
         path.loss.update(packets, 0);
         if let Some(estimates) = &mut path.estimates {
