@@ -97,9 +97,7 @@ pub(crate) struct Delay {
     drained: Option<Drained>,
     /// A CE mark has not been answered yet.
     marked: bool,
-    /// The application had nothing to send at times in the last round.
-    app_limited: bool,
-    /// Rounds since then in which it always had.
+    /// Rounds since the last one in which the application had nothing to send at times.
     busy_rounds: u32,
     /// There was a steady round in which the application always had something to send.
     has_seen_limit: bool,
@@ -172,7 +170,6 @@ impl Delay {
             sibling_drains: false,
             drained: None,
             marked: false,
-            app_limited: false,
             busy_rounds: BUSY,
             has_seen_limit: false,
             srtt: 0.0,
@@ -204,7 +201,12 @@ impl Delay {
         }
     }
 
-    /// Whether the application pauses now and then.
+    /// Whether the application had nothing to send at times in the last round.
+    fn is_app_limited(&self) -> bool {
+        self.busy_rounds == 0
+    }
+
+    /// Whether it has had nothing to send at times lately.
     fn pauses(&self) -> bool {
         self.busy_rounds < BUSY
     }
@@ -246,7 +248,6 @@ impl Delay {
 
     fn on_round(&mut self, round: &Round, length: f64) {
         let limited = !round.app_limited || round.in_flight_max > 0.95 * self.effective_window();
-        self.app_limited = round.app_limited;
         self.busy_rounds = match round.app_limited {
             true => 0,
             false => self.busy_rounds.saturating_add(1),
@@ -332,7 +333,7 @@ impl CongestionController for Delay {
         let mut losses = std::mem::take(&mut self.losses);
         // What an application always has data for is spaced evenly: found a few packets later, a
         // loss met the same queue.
-        let lost_sent_at = self.lost_sent_at.take().filter(|_| self.app_limited);
+        let lost_sent_at = self.lost_sent_at.take().filter(|_| self.is_app_limited());
         losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         let lost = losses.lost;
         if ack.app_limited {

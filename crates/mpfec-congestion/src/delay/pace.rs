@@ -112,7 +112,7 @@ impl Delay {
             Mode::Steady(_) => {
                 let delivered = self.delivered_max.max(self.delivered_now);
                 let refilled = self.refilled(delivered);
-                let paced = if self.app_limited {
+                let paced = if self.is_app_limited() {
                     // No queue stands that the target's packets would fill.
                     let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));
                     let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
@@ -132,7 +132,7 @@ impl Delay {
     /// Packets per second at which bursts leave that would otherwise overrun the queue: their
     /// window may be one that nothing has ever filled.
     fn pace_of_bursts(&self) -> Option<f64> {
-        if !self.app_limited || matches!(self.mode, Mode::Compete(_)) {
+        if !self.is_app_limited() || matches!(self.mode, Mode::Compete(_)) {
             return None;
         }
         Some(self.overruns.pace()? * self.refilled(self.stretch.rate()?))

@@ -181,8 +181,8 @@ const MAX_PACKETS: u32 = 32;
 const EAGER_PACKETS: u32 = 100;
 /// Full packets that leave for an acknowledgement of what may wait.
 const PATIENT: u32 = 2;
-/// What acknowledgements of packets that may wait are held back for at most, unless all are for
-/// longer: RFC 9000 §18.2 has it for any where nothing else was agreed.
+/// Acknowledgements of packets that may wait are held back for so long at most, or for
+/// `max_ack_delay` if that is longer (its default, RFC 9000 §18.2).
 pub(crate) const LATE_ACK_DELAY: Duration = Duration::from_millis(25);
 /// Rates are measured over this long at least.
 const MEASURING: Duration = Duration::from_millis(10);

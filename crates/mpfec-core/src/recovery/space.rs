@@ -176,16 +176,17 @@ impl<D> PacketSpace<D> {
 
     /// When the oldest packet left that is ack-eliciting, in flight and unacknowledged.
     pub(crate) fn oldest_unacked(&self) -> Option<Instant> {
-        self.get(self.oldest_awaited)
-            .filter(|_| self.awaited > 0)
-            .map(|packet| packet.sent_at)
+        self.oldest().map(|packet| packet.sent_at)
     }
 
     /// How soon the peer must acknowledge that packet.
     pub(crate) fn oldest_eliciting(&self) -> Eliciting {
-        self.get(self.oldest_awaited)
-            .filter(|_| self.awaited > 0)
+        self.oldest()
             .map_or(Eliciting::No, |packet| packet.eliciting)
+    }
+
+    fn oldest(&self) -> Option<&SentPacket<D>> {
+        self.get(self.oldest_awaited).filter(|_| self.awaited > 0)
     }
 
     /// When a packet left whose fate is still open.

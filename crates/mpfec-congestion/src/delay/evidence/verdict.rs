@@ -46,8 +46,8 @@ impl Evidence {
         } else {
             0.0
         };
-        let seen = self.low.packets + 2.0 * burst;
-        let share = (self.low.lost + burst) / seen.max(1.0);
+        let seen = self.low.packets.max(1.0);
+        let share = (self.baseline * seen + burst) / (seen + 2.0 * burst);
         self.high.lost > self.explained(share.max(self.baseline), dispersion)
     }
 

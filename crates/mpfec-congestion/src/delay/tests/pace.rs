@@ -19,7 +19,7 @@ fn planted(has_seen_limit: bool) -> Link {
     control.mode = Mode::Steady(Steady::new(70.0));
     (control.rate, control.rate_max) = (900.0, 1000.0);
     (control.delivered_max, control.delivered_mean) = (1000.0, 900.0);
-    control.app_limited = true;
+    control.busy_rounds = 0;
     control.has_seen_limit = has_seen_limit;
     link
 }
@@ -51,7 +51,7 @@ fn a_path_that_was_full_paces_an_application_of_bursts_at_its_rate() {
     // Two rounds of little, then one of more than fits.
     for round in 0..300 {
         link.round(if round % 3 == 2 { f64::INFINITY } else { 15.0 });
-        if link.control.app_limited && link.control.state() == "steady" {
+        if link.control.is_app_limited() && link.control.state() == "steady" {
             let pace = link.pace();
             assert!(pace <= 1.06 * 1000.0, "round {round}: {pace:.0} packets/s");
         }
@@ -72,7 +72,7 @@ fn an_application_that_never_fills_the_path_shows_no_limit() {
 #[test]
 fn a_drain_is_paced_for_the_empty_path() {
     let mut link = planted(true);
-    link.control.app_limited = false;
+    link.control.busy_rounds = 1;
     (link.control.srtt, link.control.queue_delay) = (0.07, 0.02);
     let Mode::Steady(steady) = &mut link.control.mode else {
         unreachable!("planted so");
@@ -126,7 +126,7 @@ fn a_drain_of_a_path_too_short_for_timers_is_paced_with_its_queue() {
     let mut link = planted(true);
     let control = &mut link.control;
     control.set_floor(0.001);
-    (control.srtt, control.queue_delay, control.app_limited) = (0.004, 0.003, false);
+    (control.srtt, control.queue_delay, control.busy_rounds) = (0.004, 0.003, 1);
     if let Mode::Steady(steady) = &mut control.mode {
         steady.drain = Drain::Second { window: 20.0 };
     }
