@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::recovery::{Eliciting, Token};
-use crate::wire::frame::Frame;
+use crate::wire::frame::{Frame, PADDING};
 
 /// Tokens of one packet; nearly all data packets carry one symbol and nothing else.
 pub(crate) type Tokens = SmallVec<[Token; 2]>;
@@ -17,6 +17,8 @@ pub(crate) struct FrameWriter<'a> {
     end: usize,
     tokens: Tokens,
     eliciting: Eliciting,
+    /// Whether the packet is padded in the end.
+    is_padded: bool,
 }
 
 impl<'a> FrameWriter<'a> {
@@ -29,7 +31,23 @@ impl<'a> FrameWriter<'a> {
             end: start + room,
             tokens: Tokens::new(),
             eliciting: Eliciting::No,
+            is_padded: false,
         }
+    }
+
+    /// Notes that the packet is to be [padded](Self::pad_to) in the end.
+    pub(crate) fn set_padded(&mut self) {
+        self.is_padded = true;
+    }
+
+    /// Makes the next `bytes` the end of the packet, for a frame that nothing may follow; padding
+    /// goes in front of it then.
+    pub(crate) fn end_after(&mut self, bytes: usize) {
+        if self.is_padded {
+            let padding = self.room().saturating_sub(bytes);
+            self.buf.resize(self.buf.len() + padding, PADDING);
+        }
+        self.end = self.end.min(self.buf.len() + bytes);
     }
 
     /// A writer of its own for the next `room` bytes of the same packet.
@@ -83,7 +101,7 @@ impl<'a> FrameWriter<'a> {
     /// Fills up to `size` bytes with PADDING.
     pub(crate) fn pad_to(&mut self, size: usize) {
         if self.written() < size {
-            self.buf.resize(self.start + size, 0);
+            self.buf.resize(self.start + size, PADDING);
         }
     }
 

@@ -9,7 +9,7 @@ mod undecoded;
 
 pub(crate) use self::queue::{SendQueue, Slot};
 pub(crate) use self::receiver::{BlockReceiver, Insertion};
-pub(crate) use self::sender::{BlockSender, Origin};
+pub(crate) use self::sender::{BlockSender, MIN_SYMBOL_ROOM, Origin};
 
 /// Most source symbols in a block (K), on either side.
 pub(crate) const MAX_SOURCE_SYMBOLS: u32 = 1024;

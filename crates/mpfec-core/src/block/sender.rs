@@ -12,6 +12,8 @@ use mpfec_sched::BlockView;
 
 use crate::id::StreamId;
 
+pub(crate) use self::write::MIN_SYMBOL_ROOM;
+
 /// Where a block belongs and how it is cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::datagram::Way;
 use super::{Connection, Event};
+use crate::block::MIN_SYMBOL_ROOM;
 use crate::component::FrameWriter;
 
 /// A batch of packets for one path that is being built.
@@ -90,7 +91,7 @@ impl Connection {
         batch: &mut Batch,
         writer: &mut FrameWriter<'_>,
     ) {
-        while writer.room() > MIN_SYMBOL_ROOM {
+        while writer.room() >= MIN_SYMBOL_ROOM {
             let Some(assignment) = self.next_assignment(now, index, budget, batch) else {
                 return;
             };
@@ -234,6 +235,3 @@ fn view<'a>(
 
 /// RFC 9002 §6.1.2: a packet is lost this many round trips after it left.
 const LOSS_DELAY: f64 = 9.0 / 8.0;
-
-/// Symbols smaller than this are not worth a place behind other frames.
-const MIN_SYMBOL_ROOM: usize = 64;

@@ -97,8 +97,8 @@ impl Connection {
 
 /// First byte, connection ID and the longest packet number.
 const HEADER_ROOM: u16 = 1 + 8 + 4;
-/// Type, stream, SBN, offset, T, ESI and block length at their usual sizes; longer ones
-/// appear after 2^30 bytes of a stream.
-const SYMBOL_HEADER_ROOM: u16 = 1 + 2 + 4 + 8 + 2 + 2 + 4;
+/// Type, stream, SBN, offset, ESI, K and what the last symbol is short of, as long as they are
+/// with fewer than 2^30 streams and blocks.
+const SYMBOL_HEADER_ROOM: u16 = 1 + 4 + 4 + 8 + 2 + 2 + 2;
 const DATAGRAM_HEADER: usize = 3;
 const AUTHENTICATE_SIZE: u16 = 33;

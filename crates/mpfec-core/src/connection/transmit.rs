@@ -254,6 +254,9 @@ impl Connection {
             .paths
             .at(index)
             .is_some_and(|path| is_proof(now, path, purpose));
+        if is_proof {
+            writer.set_padded();
+        }
         if let Purpose::Mtu(size) = purpose {
             writer.push(&Frame::Ping, Some(Token::MtuProbe { size }));
             writer.pad_to(payload_room);

@@ -52,7 +52,7 @@ fn fig_8(profile: Profile, loss: f64, has_tcp: bool, seed: u64) -> Rates {
 
 /// What the TCP flow gets for each bit that the coded subflow gets, over some runs.
 fn tcp_to_subflow(profile: Profile, loss: f64) -> f64 {
-    let runs = (1..=4).map(|seed| fig_8(profile, loss, true, seed));
+    let runs = (1..=8).map(|seed| fig_8(profile, loss, true, seed));
     let (tcp, subflow) = runs.fold((0.0, 0.0), |(tcp, subflow), rates| {
         (tcp + rates.flows[0], subflow + rates.paths[1])
     });

@@ -242,9 +242,10 @@ fn an_interface_that_takes_less_than_before_is_believed_at_once() {
     let mut net = two_paths().connect();
     net.send(mib(10));
     net.run_for(secs(1));
+    net.at(ms(0), "lte", Direction::Both, Change::Mtu(1300));
+    net.run_for(ms(1));
     let (now, before) = (net.now(), net.path_stats("lte"));
     assert!(before.mtu > 1400);
-    net.at(ms(0), "lte", Direction::Both, Change::Mtu(1300));
     net.with_client(|_, connection| {
         connection.datagram_too_big(now, &before.tuple, before.mtu.into());
     });

@@ -10,7 +10,7 @@ use mpfec_sched::{BlockView, SymbolKind};
 use super::{BlockSender, ESI_BITS, Fate, Origin, Source, forget_lost, leave};
 use crate::component::FrameWriter;
 use crate::recovery::Token;
-use crate::wire::frame::{PADDING, SymbolCode, SymbolHeader};
+use crate::wire::frame::{SymbolCode, SymbolHeader};
 
 impl BlockSender {
     /// Appends the next symbol of a kind. `None` if there is none or it does not fit.
@@ -318,15 +318,17 @@ impl BlockSender {
 }
 
 impl SymbolHeader {
-    /// Appends the header if it and the payload fit. Without its length if that would not fit
-    /// as well: then padding goes in front of it, as nothing may follow it.
+    /// Appends the header if it and the payload fit. Without its length, and so as the end of the
+    /// packet, where hardly anything would fit behind it.
     fn write(mut self, writer: &mut FrameWriter<'_>) -> Option<()> {
         let room = writer.room();
-        if self.size() + self.payload_len > room {
+        if self.size() + self.payload_len + MIN_SYMBOL_ROOM > room {
             self.with_length = false;
-            let padding = room.checked_sub(self.size() + self.payload_len)?;
-            let out = writer.buf();
-            out.resize(out.len() + padding, PADDING);
+            let size = self.size() + self.payload_len;
+            if size > room {
+                return None;
+            }
+            writer.end_after(size);
         }
         self.encode(writer.buf());
         Some(())
@@ -338,3 +340,6 @@ impl SymbolHeader {
         self.size() + self.payload_len <= room
     }
 }
+
+/// Symbols are not worth a place of fewer bytes behind other frames.
+pub(crate) const MIN_SYMBOL_ROOM: usize = 64;

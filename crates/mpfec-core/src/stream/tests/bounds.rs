@@ -111,35 +111,47 @@ fn a_writer_never_has_more_blocks_under_way_than_the_peer_keeps() {
     assert!(net.client.write(id, b"x").is_ok());
 }
 
-/// A packet of at most `room` bytes with a symbol of 500 bytes, if it fits.
-fn symbol_within(room: usize) -> Option<Vec<u8>> {
+/// A packet of at most `room` bytes with a symbol of 500 bytes, if it fits, and how many more bytes
+/// it takes then. `is_padded`: it is to be padded in the end.
+fn symbol_within(room: usize, is_padded: bool) -> Option<(Vec<u8>, usize)> {
     let mut net = Net::new(&config(CodecKind::RaptorQ), Faults::default(), 1);
     let id = net.client.open(Dir::Uni).unwrap();
     net.client.write(id, &[1; 500]).unwrap();
     let mut payload = Vec::new();
     let mut writer = FrameWriter::new(&mut payload, room);
+    if is_padded {
+        writer.set_padded();
+    }
     let source = mpfec_sched::SymbolKind::Source;
     net.client.write_symbol(now(), 0, source, 0, &mut writer)?;
-    Some(payload)
+    let left = writer.room();
+    Some((payload, left))
 }
 
 #[test]
 fn a_symbol_is_written_wherever_it_fits_and_nowhere_else() {
     let least = (0..600)
-        .find(|room| symbol_within(*room).is_some())
+        .find(|room| symbol_within(*room, false).is_some())
         .unwrap();
     assert_eq!(
         least,
-        500 + 9,
-        "type, stream, SBN, offset, T (2), ESI and length (2), no payload length"
+        500 + 8,
+        "type, stream, SBN, offset, ESI, K and what the last symbol is short of (2), no payload length"
     );
-    for room in least..least + 5 {
-        let payload = symbol_within(room).expect("what fits into less fits");
-        assert!(payload.len() <= room);
+    for (room, is_padded) in (least..least + 80).flat_map(|room| [(room, false), (room, true)]) {
+        let (payload, left) = symbol_within(room, is_padded).expect("what fits into less fits");
+        let is_last = room < least + 2 + 64;
+        let size = match (is_last, is_padded) {
+            (true, true) => room,
+            (true, false) => least,
+            (false, _) => least + 2,
+        };
+        assert_eq!(payload.len(), size, "in {room} bytes, padded: {is_padded}");
+        assert_eq!(left, if is_last { 0 } else { room - size });
         let frames: Vec<_> = Frames::new(payload.into()).map(Result::unwrap).collect();
         assert!(
             matches!(frames.last(), Some(Frame::Symbol(symbol)) if symbol.payload.len() == 500),
-            "{room}"
+            "in {room} bytes: {frames:?}"
         );
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Symbol {
     pub(crate) sbn: u64,
     /// Where in the stream the block starts, in bytes.
     pub(crate) offset: u64,
-    /// T: bytes of each symbol of the block, from 1 to 9000.
+    /// T: bytes of each symbol of the block, from 1 to 9000. It follows from the payload.
     pub(crate) symbol_size: u16,
     /// Number of the symbol within the block, below 2^24.
     pub(crate) esi: u32,
@@ -63,23 +63,15 @@ impl Symbol {
         let stream = StreamId(reader.varint()?);
         let sbn = reader.varint()?;
         let offset = reader.varint()?;
-        let symbol_size = in_range(
-            reader.varint()?,
-            1..=MAX_SYMBOL_SIZE,
-            "symbol size out of range",
-        )? as u16;
         let esi = in_range(reader.varint()?, 0..=MAX_ESI, "symbol number out of range")? as u32;
-        let block_length = if closed {
-            let most = MAX_SOURCE_SYMBOLS * u64::from(symbol_size);
-            Some(in_range(reader.varint()?, 1..=most, "block length out of range")? as u32)
-        } else {
-            None
-        };
+        let end = closed.then(|| End::parse(reader)).transpose()?;
         let len = if ty & LEN != 0 {
             reader.varint()?
         } else {
             reader.remaining() as u64
         };
+        let symbol_size = symbol_size(esi, code, end, len)?;
+        let block_length = end.map(|end| end.block_length(symbol_size));
         let mut symbol = Self {
             stream,
             sbn,
@@ -91,7 +83,7 @@ impl Symbol {
             code,
             payload: Bytes::new(),
         };
-        symbol.check(len)?;
+        symbol.check()?;
         symbol.payload = bytes.slice(reader.span(len)?);
         if symbol
             .coefficients()
@@ -102,36 +94,27 @@ impl Symbol {
         Ok(symbol)
     }
 
-    /// Whether the fields go together, and with a payload of `len` bytes.
-    fn check(&self, len: u64) -> Result<(), Malformed> {
+    /// Whether the fields go together.
+    fn check(&self) -> Result<(), Malformed> {
         let size = u64::from(self.symbol_size);
         let esi = u64::from(self.esi);
         let is_source = |count: u32| self.esi < count;
         if self.code != SymbolCode::RaptorQ && self.source_symbols().is_none_or(is_source) {
             return Err(Malformed("source symbol marked as one of a code"));
         }
-        let coefficients = match (self.code, self.source_symbols()) {
-            (SymbolCode::Batch, Some(count)) if count > MAX_BATCH => {
-                return Err(Malformed("combination of too many symbols"));
-            }
-            (SymbolCode::Batch, Some(count)) => u64::from(count),
-            _ => 0,
-        };
-        let (block_end, want) = match (self.block_length.map(u64::from), self.source_symbols()) {
-            (Some(length), Some(count)) => {
-                let is_last = self.esi + 1 == count;
-                (length, if is_last { length - esi * size } else { size })
-            }
-            _ if esi >= MAX_SOURCE_SYMBOLS => {
+        let is_too_many = |count| count > MAX_BATCH;
+        if self.code == SymbolCode::Batch && self.source_symbols().is_some_and(is_too_many) {
+            return Err(Malformed("combination of too many symbols"));
+        }
+        let block_end = match self.block_length {
+            Some(length) => u64::from(length),
+            None if esi >= MAX_SOURCE_SYMBOLS => {
                 return Err(Malformed("repair symbol of a block without its length"));
             }
-            _ => ((esi + 1) * size, size),
+            None => (esi + 1) * size,
         };
         if self.offset + block_end > varint::MAX {
             return Err(Malformed("stream data beyond 2^62 bytes"));
-        }
-        if len != want + coefficients {
-            return Err(Malformed("symbol of another length than its block demands"));
         }
         Ok(())
     }
@@ -225,17 +208,21 @@ impl SymbolHeader {
         }
     }
 
+    fn end(&self) -> Option<End> {
+        self.block_length
+            .map(|length| End::of(length, self.symbol_size))
+    }
+
     /// Bytes that [`encode`](Self::encode) appends.
     #[inline]
     pub(crate) fn size(&self) -> usize {
         1 + varint::size(self.stream.value())
             + varint::size(self.sbn)
             + varint::size(self.offset)
-            + varint::size(u64::from(self.symbol_size))
             + varint::size(u64::from(self.esi))
-            + self
-                .block_length
-                .map_or(0, |length| varint::size(u64::from(length)))
+            + self.end().map_or(0, |end| {
+                varint::size(u64::from(end.source_symbols)) + varint::size(u64::from(end.short))
+            })
             + if self.with_length {
                 varint::size(self.payload_len as u64)
             } else {
@@ -254,15 +241,74 @@ impl SymbolHeader {
         varint::encode(self.stream.value(), out);
         varint::encode(self.sbn, out);
         varint::encode(self.offset, out);
-        varint::encode(u64::from(self.symbol_size), out);
         varint::encode(u64::from(self.esi), out);
-        if let Some(length) = self.block_length {
-            varint::encode(u64::from(length), out);
+        if let Some(end) = self.end() {
+            varint::encode(u64::from(end.source_symbols), out);
+            varint::encode(u64::from(end.short), out);
         }
         if self.with_length {
             varint::encode(self.payload_len as u64, out);
         }
     }
+}
+
+/// Where a closed block ends, as frames tell it.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    /// K.
+    source_symbols: u32,
+    /// Bytes by which the last source symbol is shorter than T.
+    short: u32,
+}
+
+impl End {
+    #[inline]
+    fn of(block_length: u32, symbol_size: u16) -> Self {
+        let size = u32::from(symbol_size);
+        let source_symbols = block_length.div_ceil(size);
+        Self {
+            source_symbols,
+            short: source_symbols * size - block_length,
+        }
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let what = "number of source symbols out of range";
+        let source_symbols = in_range(reader.varint()?, 1..=MAX_SOURCE_SYMBOLS, what)?;
+        let what = "last source symbol is shorter than can be";
+        let short = in_range(reader.varint()?, 0..=MAX_SYMBOL_SIZE - 1, what)?;
+        Ok(Self {
+            source_symbols: source_symbols as u32,
+            short: short as u32,
+        })
+    }
+
+    fn block_length(self, symbol_size: u16) -> u32 {
+        self.source_symbols * u32::from(symbol_size) - self.short
+    }
+}
+
+/// T, which follows from a payload of `len` bytes: all symbols have as many but the last
+/// source symbol of a closed block, and combinations have K more.
+fn symbol_size(esi: u32, code: SymbolCode, end: Option<End>, len: u64) -> Result<u16, Malformed> {
+    let coefficients = match (code, end) {
+        (SymbolCode::Batch, Some(end)) => u64::from(end.source_symbols),
+        _ => 0,
+    };
+    let bytes = len
+        .checked_sub(coefficients)
+        .filter(|&bytes| bytes > 0)
+        .ok_or(Malformed("symbol without a payload"))?;
+    let missing = match end {
+        Some(end) if esi + 1 == end.source_symbols => u64::from(end.short),
+        _ => 0,
+    };
+    let what = "symbol size out of range";
+    let size = in_range(bytes.saturating_add(missing), 1..=MAX_SYMBOL_SIZE, what)?;
+    if end.is_some_and(|end| u64::from(end.short) >= size) {
+        return Err(Malformed("last source symbol without a byte"));
+    }
+    Ok(size as u16)
 }
 
 fn in_range(
@@ -279,7 +325,7 @@ fn in_range(
 
 /// The payload's length follows.
 const LEN: u8 = 1;
-/// The block's length follows.
+/// Where the block ends follows.
 const CLOSED: u8 = 2;
 /// The stream ends with this block.
 const FIN: u8 = 4;

@@ -1,5 +1,6 @@
 //! A table of a scenario: a row for each of its cases.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -109,23 +110,24 @@ impl Table {
         cases.collect()
     }
 
-    /// The figures of one case, run now.
-    pub(super) fn run(&self, scenario: &Scenario, case: &str, seed: u64) -> Vec<f64> {
+    /// The figures of one case, run now: means over these seeds.
+    pub(super) fn run(&self, scenario: &Scenario, case: &str, seeds: &[u64]) -> Vec<f64> {
         let position = scenario.cases.iter().position(|found| found.name == case);
         let position = position.unwrap_or_else(|| panic!("there is no case {case:?}"));
-        let mut runs = Vec::new();
+        let mut runs = BTreeMap::new();
         let values = self.columns.iter().map(|column| {
-            let known = runs
-                .iter()
-                .position(|(variant, _)| *variant == column.variant);
-            let index = known.unwrap_or_else(|| {
+            let runs = runs.entry(column.variant).or_insert_with(|| {
                 let mut variants = scenario.variants.iter();
                 let variant = variants.position(|variant| variant.name == column.variant);
                 let variant = variant.expect("columns name variants");
-                runs.push((column.variant, scenario.run(position, variant, seed)));
-                runs.len() - 1
+                let runs = seeds.iter();
+                let runs = runs.map(|&seed| scenario.run(position, variant, seed));
+                runs.collect::<Vec<_>>()
             });
-            rounded(column.found(case, runs[index].1.metric(column.metric)))
+            let values = runs
+                .iter()
+                .map(|run| column.found(case, run.metric(column.metric)));
+            rounded(values.sum::<f64>() / seeds.len() as f64)
         });
         values.collect()
     }

@@ -26,6 +26,10 @@ fn parse(header: &SymbolHeader) -> Result<Symbol, TransportError> {
     header.encode(&mut out);
     assert_eq!(out.len(), header.size());
     out.resize(out.len() + header.payload_len, 0xab);
+    parse_frame(out)
+}
+
+fn parse_frame(out: Vec<u8>) -> Result<Symbol, TransportError> {
     match Frames::new(Bytes::from(out)).next() {
         Some(Ok(Frame::Symbol(symbol))) => Ok(symbol),
         Some(Err(error)) => Err(error),
@@ -41,7 +45,7 @@ fn is_refused(header: &SymbolHeader) -> bool {
 fn a_symbol_of_an_open_block_says_no_more_than_it_must() {
     let mut out = Vec::new();
     header().encode(&mut out);
-    assert_eq!(out, [0x38, 2, 5, 0x57, 0x70, 0x40, 100, 3]);
+    assert_eq!(out, [0x38, 2, 5, 0x57, 0x70, 3]);
     let symbol = parse(&header()).expect("a valid symbol");
     assert_eq!(symbol.payload.len(), 100);
     assert_eq!((symbol.sbn, symbol.offset, symbol.esi), (5, 6000, 3));
@@ -62,56 +66,52 @@ fn all_flags_together_are_type_3f() {
     };
     let mut out = Vec::new();
     last.encode(&mut out);
-    assert_eq!(out, [0x3f, 2, 5, 0x57, 0x70, 0x40, 100, 3, 0x41, 0x5e, 50]);
+    assert_eq!(out, [0x3f, 2, 5, 0x57, 0x70, 3, 4, 50, 50]);
     let symbol = parse(&last).expect("a valid symbol");
     assert_eq!((symbol.source_symbols(), symbol.fin), (Some(4), true));
 }
 
+/// Type, stream, SBN, offset and ESI as given, what follows them, and a payload.
+fn raw(ty: u8, esi: u8, rest: &[u8], payload: usize) -> Result<Symbol, TransportError> {
+    let mut out = vec![ty, 2, 5, 0x57, 0x70, esi];
+    out.extend_from_slice(rest);
+    out.resize(out.len() + payload, 0xab);
+    parse_frame(out)
+}
+
 #[test]
-fn a_payload_has_the_one_length_that_its_block_allows() {
-    let closed = SymbolHeader {
-        block_length: Some(350),
-        ..header()
-    };
-    assert!(
-        is_refused(&SymbolHeader {
-            payload_len: 99,
-            ..header()
-        }),
-        "open blocks have full symbols"
+fn the_size_of_symbols_follows_from_the_payload() {
+    let size = |symbol: Result<Symbol, _>| symbol.map(|s| (s.symbol_size, s.block_length)).ok();
+    assert_eq!(size(raw(0x38, 3, &[], 100)), Some((100, None)));
+    assert_eq!(size(raw(0x38, 3, &[], 9000)), Some((9000, None)));
+    assert_eq!(size(raw(0x38, 3, &[], 9001)), None, "T is 9000 at most");
+    assert_eq!(size(raw(0x38, 3, &[], 0)), None);
+    assert_eq!(size(raw(0x39, 3, &[0], 0)), None);
+    // K = 4 and a last symbol of T - 50 bytes.
+    let end = &[4, 50];
+    assert_eq!(size(raw(0x3a, 2, end, 100)), Some((100, Some(350))));
+    assert_eq!(size(raw(0x3a, 3, end, 50)), Some((100, Some(350))), "last");
+    assert_eq!(
+        size(raw(0x3a, 4, end, 100)),
+        Some((100, Some(350))),
+        "repair"
     );
-    assert!(is_refused(&SymbolHeader {
-        payload_len: 101,
-        ..header()
-    }));
-    assert!(is_refused(&SymbolHeader {
-        payload_len: 0,
-        with_length: true,
-        ..header()
-    }));
-    assert!(is_refused(&closed), "the last source symbol is not padded");
-    assert!(
-        parse(&SymbolHeader {
-            payload_len: 50,
-            ..closed
-        })
-        .is_ok()
+    assert_eq!(size(raw(0x3a, 3, end, 8950)), Some((9000, Some(35_950))));
+    assert_eq!(size(raw(0x3a, 3, end, 8951)), None);
+    assert_eq!(size(raw(0x3a, 3, end, 0)), None, "a last symbol of no byte");
+    assert_eq!(size(raw(0x3a, 2, end, 51)), Some((51, Some(154))));
+    assert_eq!(size(raw(0x3a, 2, end, 50)), None, "as long as it is short");
+    assert_eq!(size(raw(0x3a, 0, &[0, 0], 100)), None, "K is 1 at least");
+    assert_eq!(
+        size(raw(0x3a, 0, &[0x44, 0x01, 0], 9)),
+        None,
+        "1024 at most"
     );
-    assert!(parse(&SymbolHeader { esi: 2, ..closed }).is_ok());
-    assert!(is_refused(&SymbolHeader {
-        esi: 2,
-        payload_len: 50,
-        ..closed
-    }));
-    assert!(
-        parse(&SymbolHeader { esi: 4, ..closed }).is_ok(),
-        "repair symbols are full"
-    );
-    assert!(is_refused(&SymbolHeader {
-        esi: 4,
-        payload_len: 50,
-        ..closed
-    }));
+    let longest = Some((9, Some(9 * 1024)));
+    assert_eq!(size(raw(0x3a, 0, &[0x44, 0x00, 0], 9)), longest);
+    // 2^62 - 1 bytes behind a last symbol.
+    let endless = [1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+    assert_eq!(size(raw(0x3a, 0, &endless, 1)), None);
 }
 
 #[test]
@@ -120,72 +120,17 @@ fn numbers_out_of_range_are_refused() {
         block_length: Some(400),
         ..header()
     };
-    assert!(is_refused(&SymbolHeader {
-        symbol_size: 0,
-        payload_len: 0,
-        ..header()
-    }));
-    assert!(
-        parse(&SymbolHeader {
-            symbol_size: 9000,
-            payload_len: 9000,
-            ..header()
-        })
-        .is_ok()
-    );
-    assert!(is_refused(&SymbolHeader {
-        symbol_size: 9001,
-        payload_len: 9001,
-        ..header()
-    }));
-    assert!(
-        parse(&SymbolHeader {
-            esi: (1 << 24) - 1,
-            ..closed
-        })
-        .is_ok()
-    );
-    assert!(is_refused(&SymbolHeader {
-        esi: 1 << 24,
-        ..closed
-    }));
-    assert!(is_refused(&SymbolHeader {
-        block_length: Some(0),
-        ..closed
-    }));
-    assert!(
-        parse(&SymbolHeader {
-            block_length: Some(102_400),
-            ..closed
-        })
-        .is_ok()
-    );
-    assert!(is_refused(&SymbolHeader {
-        block_length: Some(102_401),
-        ..closed
-    }));
-    assert!(
-        parse(&SymbolHeader {
-            offset: varint::MAX - 400,
-            ..closed
-        })
-        .is_ok()
-    );
-    assert!(is_refused(&SymbolHeader {
-        offset: varint::MAX - 399,
-        ..closed
-    }));
-    assert!(
-        parse(&SymbolHeader {
-            offset: varint::MAX - 400,
-            ..header()
-        })
-        .is_ok()
-    );
-    assert!(is_refused(&SymbolHeader {
-        offset: varint::MAX - 399,
-        ..header()
-    }));
+    let symbol = |esi, offset, header| SymbolHeader {
+        esi,
+        offset,
+        ..header
+    };
+    assert!(parse(&symbol((1 << 24) - 1, 0, closed)).is_ok());
+    assert!(is_refused(&symbol(1 << 24, 0, closed)));
+    for header in [closed, header()] {
+        assert!(parse(&symbol(3, varint::MAX - 400, header)).is_ok());
+        assert!(is_refused(&symbol(3, varint::MAX - 399, header)));
+    }
 }
 
 #[test]
@@ -256,11 +201,11 @@ fn a_combination_has_a_coefficient_for_each_symbol_of_its_batch() {
     assert_eq!(symbol.coefficients(), Some(&[0xab; 7][..]));
     for wrong in [
         SymbolHeader {
-            payload_len: 100,
+            payload_len: 7,
             ..combination()
         },
         SymbolHeader {
-            payload_len: 108,
+            payload_len: 9008,
             ..combination()
         },
         SymbolHeader {
