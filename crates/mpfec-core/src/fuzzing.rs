@@ -295,6 +295,19 @@ mod tests {
                 "{read} frames about streams"
             );
             assert!(name != "limits" || read == 8, "{read} limits");
+            let symbols = match name {
+                "symbol_at_the_end" | "symbol_last" | "symbol_open" | "symbol_repair" => Some(1),
+                // A PING follows.
+                "symbol_with_length" => Some(2),
+                "symbol_cut_off" | "symbol_fin_open" | "symbol_too_large" | "block_too_long" => {
+                    Some(0)
+                }
+                _ => None,
+            };
+            assert!(
+                symbols.is_none_or(|symbols| symbols == read),
+                "{name}: {read}"
+            );
             assert!(name != "parity" || read == 3, "{read} about parity");
         });
         replay("ticket", |name, bytes| {
