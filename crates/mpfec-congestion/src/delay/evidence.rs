@@ -268,6 +268,12 @@ impl Evidence {
         self.delay_max <= SHALLOW * packet_time
     }
 
+    /// Whether losses at high delay cannot be judged because nothing is known of the link's own: a
+    /// window of a few packets teaches that only in several drains.
+    pub(super) fn is_blind(&self) -> bool {
+        !self.knows_baseline() && self.lost_at_high_delay() > 0.0
+    }
+
     /// Whether the baseline is more than a guess.
     pub(super) fn knows_baseline(&self) -> bool {
         self.low.packets > 20.0

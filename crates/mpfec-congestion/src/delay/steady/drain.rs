@@ -61,7 +61,8 @@ impl Delay {
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
         steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        let repeats = self.evidence.take_repeat();
+        let is_blind = steady.drains < BLIND && self.evidence.is_blind();
+        let repeats = self.evidence.take_repeat() || is_blind;
         if steady.cycle < DRAIN_EVERY && !joins && !repeats {
             return;
         }
@@ -110,5 +111,7 @@ impl Delay {
 
 /// Rounds between two drains.
 const DRAIN_EVERY: u32 = 8;
+/// Drains at most that follow each other at once until the link's own loss is known.
+const BLIND: u32 = 8;
 /// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
 pub(in crate::delay) const DEEP: f64 = 0.9;

@@ -150,3 +150,32 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
     assert!(drains_after(80));
     assert!(!drains_after(20));
 }
+
+/// A path of eight packets and a queue of five, which overflows, some rounds after start-up.
+fn overflowing(rounds: u32) -> Link {
+    let mut link = Link::new(100.0, 0.08, 5.0);
+    let control = &mut link.control;
+    control.set_floor(0.08);
+    control.srtt = 0.08;
+    control.window = 16.0;
+    control.mode = Mode::Steady(Steady::new(16.0));
+    (control.rate, control.rate_max) = (100.0, 100.0);
+    (control.delivered_max, control.delivered_mean) = (100.0, 100.0);
+    control.has_seen_limit = true;
+    for _ in 0..rounds {
+        // Something is lost in each, whatever the window.
+        let sent_at = link.now;
+        link.control.window = 16.0;
+        link.round(f64::INFINITY);
+        link.lose(1, sent_at);
+    }
+    link
+}
+
+#[test]
+fn a_small_window_that_loses_packets_drains_until_it_knows_what_the_link_loses() {
+    assert!(!overflowing(4).control.evidence.knows_baseline());
+    let link = overflowing(14);
+    assert!(link.control.evidence.knows_baseline(), "{:?}", link.control);
+    assert!(!link.control.evidence.is_blind());
+}
