@@ -8,17 +8,24 @@ use super::super::{Drained, Mode};
 use super::Link;
 use crate::CongestionController;
 
+/// A path of so many packets per second and seconds, with a queue of `queue` packets, in the
+/// steady state with `window`.
+fn settled(capacity: f64, floor: f64, queue: f64, window: f64) -> Link {
+    let mut link = Link::new(capacity, floor, queue);
+    let control = &mut link.control;
+    control.set_floor(floor);
+    control.srtt = floor;
+    control.window = window;
+    control.mode = Mode::Steady(Steady::new(window));
+    (control.rate, control.rate_max) = (capacity, capacity);
+    (control.delivered_max, control.delivered_mean) = (capacity, capacity);
+    control.has_seen_limit = true;
+    link
+}
+
 /// A path of 1000 packets per second and 100 ms in the steady state, some rounds after a drain.
 fn steady(rounds: u32) -> Link {
-    let mut link = Link::new(1000.0, 0.1, 100.0);
-    let control = &mut link.control;
-    control.set_floor(0.1);
-    control.srtt = 0.1;
-    control.window = 108.0;
-    control.mode = Mode::Steady(Steady::new(108.0));
-    (control.rate, control.rate_max) = (1000.0, 1000.0);
-    (control.delivered_max, control.delivered_mean) = (1000.0, 1000.0);
-    control.has_seen_limit = true;
+    let mut link = settled(1000.0, 0.1, 100.0, 108.0);
     link.rounds(rounds, f64::INFINITY);
     link
 }
@@ -153,15 +160,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
 
 /// A path of eight packets and a queue of five, which overflows, some rounds after start-up.
 fn overflowing(rounds: u32) -> Link {
-    let mut link = Link::new(100.0, 0.08, 5.0);
-    let control = &mut link.control;
-    control.set_floor(0.08);
-    control.srtt = 0.08;
-    control.window = 16.0;
-    control.mode = Mode::Steady(Steady::new(16.0));
-    (control.rate, control.rate_max) = (100.0, 100.0);
-    (control.delivered_max, control.delivered_mean) = (100.0, 100.0);
-    control.has_seen_limit = true;
+    let mut link = settled(100.0, 0.08, 5.0, 16.0);
     for _ in 0..rounds {
         // Something is lost in each, whatever the window.
         let sent_at = link.now;
