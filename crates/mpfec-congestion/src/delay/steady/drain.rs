@@ -61,7 +61,8 @@ impl Delay {
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
         steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        let is_blind = steady.drains < BLIND && self.evidence.is_blind();
+        let drained = DEEP * self.delivered_mean * floor;
+        let is_blind = drained < FEW && steady.drains < BLIND && self.evidence.is_blind();
         let repeats = self.evidence.take_repeat() || is_blind;
         if steady.cycle < DRAIN_EVERY && !joins && !repeats {
             return;
@@ -83,7 +84,7 @@ impl Delay {
         let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
-            window = window.min(DEEP * self.delivered_mean * floor);
+            window = window.min(drained);
         }
         steady.drain = Drain::First {
             window: window.max(3.0),
@@ -111,7 +112,9 @@ impl Delay {
 
 /// Rounds between two drains.
 const DRAIN_EVERY: u32 = 8;
-/// Drains at most that follow each other at once until the link's own loss is known.
+/// Drains at most that follow each other at once until the link's own loss is known, where each
+/// lets out fewer packets than it takes to know it.
 const BLIND: u32 = 8;
+const FEW: f64 = 20.0;
 /// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
 pub(in crate::delay) const DEEP: f64 = 0.9;
