@@ -419,7 +419,7 @@ impl Delay {
     pub(super) fn restart(&mut self, delay: f64) {
         self.floor.rise(delay);
         self.carried = Carried::default();
-        self.queue_delay = 0.0;
+        (self.queue_delay, self.last_delay) = (0.0, 0.0);
         self.departures = Departures::default();
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));

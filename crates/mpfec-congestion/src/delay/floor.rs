@@ -24,22 +24,26 @@ pub(super) struct Sample {
     pub(super) route: u32,
     pub(super) rtt: Duration,
     pub(super) smoothed: Duration,
+    /// What other ways show of the queue, seconds.
+    pub(super) queue: f64,
+    /// Somebody else fills the queue: no floor expires.
+    pub(super) is_filled: bool,
 }
 
 impl Floors {
-    /// Returns by how many seconds the sample is above the floor of its route. Where somebody
-    /// else fills the queue, to `filled` seconds, no floor expires, and a new route is taken for
-    /// one with that queue; elsewhere for one with none, which the next drain corrects.
-    pub(super) fn on_sample(&mut self, sample: &Sample, filled: Option<f64>) -> f64 {
+    /// Returns by how many seconds the sample is above the floor of its route. A new route is taken
+    /// for one with the same queue as the others; but for no shorter than the shortest of these,
+    /// unless somebody else fills the queue. A floor that is too high is corrected by the next drain.
+    pub(super) fn on_sample(&mut self, sample: &Sample) -> f64 {
         let known = self.routes.iter().position(|r| r.number == sample.route);
-        let index = known.unwrap_or_else(|| self.add(sample, filled.unwrap_or(0.0)));
+        let index = known.unwrap_or_else(|| self.add(sample));
         let weight = if self.routes.len() == 1 { 1.0 } else { WEIGHT };
         for (position, route) in self.routes.iter_mut().enumerate() {
             let is_own = f64::from(u8::from(position == index));
             route.weight += weight * (is_own - route.weight);
         }
         let floor = &mut self.routes[index].floor;
-        floor.on_sample(sample, filled.is_some());
+        floor.on_sample(sample);
         sample.rtt.saturating_sub(floor.min).as_secs_f64()
     }
 
@@ -48,12 +52,18 @@ impl Floors {
         !self.routes.is_empty() && self.routes.iter().all(|route| route.number != number)
     }
 
-    fn add(&mut self, sample: &Sample, queue: f64) -> usize {
-        let queue = Duration::try_from_secs_f64(queue).unwrap_or_default();
+    fn add(&mut self, sample: &Sample) -> usize {
+        let shortest = self.routes.iter().map(|route| route.floor.min).min();
+        let most = if sample.is_filled {
+            sample.rtt / 2
+        } else {
+            sample.rtt.saturating_sub(shortest.unwrap_or_default())
+        };
         let queue = if self.routes.is_empty() {
             Duration::ZERO
         } else {
-            queue.min(sample.rtt / 2)
+            let queue = Duration::try_from_secs_f64(sample.queue).unwrap_or_default();
+            queue.min(most)
         };
         let route = Route {
             number: sample.route,
@@ -108,15 +118,15 @@ impl Floor {
         }
     }
 
-    /// Nothing expires while `is_filled`: somebody else may keep the queue from ever being empty.
-    fn on_sample(&mut self, sample: &Sample, is_filled: bool) {
+    /// Nothing expires while somebody else may keep the queue from ever being empty.
+    fn on_sample(&mut self, sample: &Sample) {
         let rtt = sample.rtt;
         self.epoch_min = self.epoch_min.min(rtt);
         self.min = self.min.min(rtt);
         if sample.now < self.epoch_ends {
             return;
         }
-        if is_filled {
+        if sample.is_filled {
             self.epoch_min = self.min;
         } else {
             // A queue that several flows keep full for an epoch must not pass for the path.

@@ -7,7 +7,8 @@
 //! queue (see `evidence`).
 //!
 //! It starts with 20 packets, on a long path with as many as a faster sibling makes likely, and
-//! doubles them (see `startup`).
+//! doubles them (see `startup`). The round that start-up leaves behind bounds the window by what it
+//! delivers (see `steady`).
 //!
 //! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
 //! window in packets, `p0` the link's own share of loss:
@@ -104,6 +105,8 @@ pub(crate) struct Delay {
     srtt: f64,
     /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
+    /// RTT of the last acknowledgement above the floor.
+    last_delay: f64,
     /// Packets per second that arrive at the bottleneck, delivered or lost at random.
     rate: f64,
     /// Most of it that was borne out by deliveries, fading by a thousandth per round.
@@ -174,6 +177,7 @@ impl Delay {
             has_seen_limit: false,
             srtt: 0.0,
             queue_delay: 0.0,
+            last_delay: 0.0,
             rate: 0.0,
             rate_max: 0.0,
             delivered_max: 0.0,
@@ -273,7 +277,7 @@ impl Delay {
         self.batch = round.batch;
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
-            Mode::Steady(_) => self.steady_on_round(round, limited),
+            Mode::Steady(_) => self.steady_on_round(round, limited, length),
             Mode::Compete(_) => self.compete_on_round(round, limited),
         }
         if round.app_limited && !limited {
@@ -305,15 +309,26 @@ impl CongestionController for Delay {
         self.on_answer(ack.now);
         let (latest, smoothed) = (ack.rtt.adjusted(), ack.rtt.smoothed());
         let is_filled = matches!(self.mode, Mode::Compete(_));
+        let queue = if is_filled {
+            self.queue_delay
+        } else if self.pauses() {
+            // A block of the application makes a queue that is soon gone.
+            0.0
+        } else {
+            // What stood all the round, so far.
+            self.round.delay_min.min(self.last_delay)
+        };
         let sample = Sample {
             now: ack.now,
             route: ack.route,
             rtt: latest,
             smoothed,
+            queue,
+            is_filled,
         };
-        let filled = is_filled.then_some(self.queue_delay);
         let is_new = self.floor.is_new_route(ack.route);
-        let delay = self.floor.on_sample(&sample, filled);
+        let delay = self.floor.on_sample(&sample);
+        self.last_delay = delay;
         if let Mode::Steady(steady) = &mut self.mode
             && is_new
         {

@@ -173,7 +173,7 @@ impl Delay {
     fn leave_overrun(&mut self) {
         let floor = self.floor_seconds();
         self.window = (1.1 * self.delivered_max * floor).clamp(MIN_WINDOW, self.window);
-        let mut steady = Steady::new(self.window);
+        let mut steady = Steady::after_startup(self.window);
         if self.evidence.forget_start(floor >= QUEUE_NOISE) {
             let window = (DEEP * self.delivered_max * floor).max(3.0);
             steady.drain = Drain::First { window, deep: true };
@@ -197,7 +197,7 @@ impl Delay {
         let needed = needed.max(middle);
         let drained = self.window * floor / (floor + delay.max(0.0));
         self.window = drained.min(needed).max(MIN_WINDOW);
-        let mut steady = Steady::new(self.window);
+        let mut steady = Steady::after_startup(self.window);
         // Start-up may have overrun a short queue: what it lost says nothing about the link.
         if self.evidence.forget_start(floor >= QUEUE_NOISE) {
             // Where a queue shows before it is full, what made none a round ago is clean too.

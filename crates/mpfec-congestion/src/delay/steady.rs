@@ -6,7 +6,7 @@ mod drain;
 pub(super) use self::drain::{DEEP, Drain};
 use super::others::Others;
 use super::round::Round;
-use super::{Delay, Mode, QUEUE_NOISE};
+use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 
 /// What the steady state remembers from round to round.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub(super) struct Steady {
     fall: Option<Fall>,
     /// Rounds in a row with the largest delay there is.
     full_rounds: u32,
+    /// What is acknowledged in this round left before the steady state.
+    is_first_round: bool,
 }
 
 /// A window that falls because of the queue; its start counts as 0 once the delay has varied.
@@ -65,16 +67,26 @@ impl Steady {
             acceleration: 1.0,
             fall: None,
             full_rounds: 0,
+            is_first_round: false,
         }
     }
 }
 
 impl Steady {
+    /// What is in flight was sent in start-up.
+    pub(super) fn after_startup(window: f64) -> Self {
+        Self {
+            is_first_round: true,
+            ..Self::new(window)
+        }
+    }
+
     /// Others have filled the queue until now: after a drain, one loss shows that they are back.
     pub(super) fn after_competing(window: f64) -> Self {
         Self {
             drains: SETTLED - 1,
             quiet_rounds: 0,
+            is_first_round: true,
             ..Self::new(window)
         }
     }
@@ -99,7 +111,7 @@ impl Steady {
 }
 
 impl Delay {
-    pub(super) fn steady_on_round(&mut self, round: &Round, limited: bool) {
+    pub(super) fn steady_on_round(&mut self, round: &Round, limited: bool, length: f64) {
         let target = self.target();
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
@@ -206,6 +218,7 @@ impl Delay {
         } else {
             1.003
         };
+        let is_first_round = std::mem::take(&mut steady.is_first_round);
         if steady.drain == Drain::No {
             self.heed_ceiling(round, limited);
         }
@@ -213,6 +226,7 @@ impl Delay {
             return;
         };
         match steady.drain {
+            Drain::No if limited && is_first_round => self.settle(round.acked / length),
             Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
             Drain::No => {}
             Drain::First {
@@ -241,6 +255,19 @@ impl Delay {
     pub(super) fn bound_window(&mut self) {
         let arrives = self.refilled(self.delivered_max);
         self.window = self.window.min(1.3 * arrives * self.srtt + 6.0);
+    }
+
+    /// The first round was sent before. What it filled the path with, of which `delivered` packets per
+    /// second are left, bounds the window. Whether a queue stands it does not show: what start-up
+    /// lets out, twice as fast as the window, comes in bursts, between which a queue that they
+    /// overflow is empty.
+    fn settle(&mut self, delivered: f64) {
+        let arrives = self.refilled(delivered) * self.floor_seconds();
+        let most = SETTLES * arrives + self.target();
+        self.window = self.window.min(most).max(MIN_WINDOW);
+        if let Mode::Steady(steady) = &mut self.mode {
+            steady.prior_window = self.window;
+        }
     }
 
     /// `w += 0.5 (w_prior floor / (floor + dq) + target - w)` (FAST TCP), at most x 0.5..2.
@@ -366,6 +393,8 @@ impl Delay {
     }
 }
 
+/// Times what the first round shows that the path holds.
+const SETTLES: f64 = 1.15;
 /// A queue of fewer packets is too short to compete in: the window alone is as fair.
 pub(super) const SHORT_QUEUE: f64 = 12.0;
 /// Delay of a queue that is long for its path: part of the path's own, and seconds that no noise

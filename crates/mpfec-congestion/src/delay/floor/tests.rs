@@ -7,6 +7,17 @@ fn sample(start: Instant, at_ms: u64, route: u32, rtt_ms: u64) -> Sample {
         route,
         rtt: Duration::from_millis(rtt_ms),
         smoothed: Duration::from_millis(rtt_ms),
+        queue: 0.0,
+        is_filled: false,
+    }
+}
+
+/// The same beside somebody who fills the queue.
+fn filled(queue: f64, sample: Sample) -> Sample {
+    Sample {
+        queue,
+        is_filled: true,
+        ..sample
     }
 }
 
@@ -18,33 +29,45 @@ fn close(value: f64, expected: f64) {
 fn a_longer_way_back_is_no_queue() {
     let start = epoch();
     let mut floors = Floors::default();
-    close(floors.on_sample(&sample(start, 0, 1, 40), None), 0.0);
+    close(floors.on_sample(&sample(start, 0, 1, 40)), 0.0);
     assert!(floors.is_new_route(2));
-    close(floors.on_sample(&sample(start, 10, 2, 60), None), 0.0);
+    close(floors.on_sample(&sample(start, 10, 2, 60)), 0.0);
     assert!(!floors.is_new_route(2));
-    close(floors.on_sample(&sample(start, 20, 1, 43), None), 0.003);
-    close(floors.on_sample(&sample(start, 30, 2, 63), None), 0.003);
+    close(floors.on_sample(&sample(start, 20, 1, 43)), 0.003);
+    close(floors.on_sample(&sample(start, 30, 2, 63)), 0.003);
 }
 
 #[test]
 fn a_new_way_seen_first_with_a_queue_is_corrected_when_that_is_gone() {
     let start = epoch();
     let mut floors = Floors::default();
-    floors.on_sample(&sample(start, 0, 1, 40), None);
-    close(floors.on_sample(&sample(start, 10, 2, 100), None), 0.0);
-    close(floors.on_sample(&sample(start, 20, 2, 60), None), 0.0);
-    close(floors.on_sample(&sample(start, 30, 2, 70), None), 0.01);
+    floors.on_sample(&sample(start, 0, 1, 40));
+    close(floors.on_sample(&sample(start, 10, 2, 100)), 0.0);
+    close(floors.on_sample(&sample(start, 20, 2, 60)), 0.0);
+    close(floors.on_sample(&sample(start, 30, 2, 70)), 0.01);
 }
 
 #[test]
 fn a_new_way_beside_somebody_who_fills_the_queue_is_taken_for_one_with_that_queue() {
     let start = epoch();
     let mut floors = Floors::default();
-    floors.on_sample(&sample(start, 0, 1, 40), Some(0.0));
-    close(
-        floors.on_sample(&sample(start, 10, 2, 90), Some(0.03)),
-        0.03,
-    );
+    floors.on_sample(&filled(0.0, sample(start, 0, 1, 40)));
+    let longer = filled(0.03, sample(start, 10, 2, 90));
+    close(floors.on_sample(&longer), 0.03);
+}
+
+#[test]
+fn a_new_way_in_a_queue_that_others_show_is_taken_for_one_with_it_but_for_no_shorter_one() {
+    let start = epoch();
+    for (rtt_ms, queue) in [(90, 0.03), (65, 0.025), (40, 0.0)] {
+        let mut floors = Floors::default();
+        floors.on_sample(&sample(start, 0, 1, 40));
+        let second = Sample {
+            queue: 0.03,
+            ..sample(start, 10, 2, rtt_ms)
+        };
+        close(floors.on_sample(&second), queue);
+    }
 }
 
 #[test]
@@ -53,17 +76,17 @@ fn the_floor_is_that_of_the_ways_taken_of_late() {
     let mut floors = Floors::default();
     assert_eq!(floors.get(), None);
     for at in 0..100 {
-        floors.on_sample(&sample(start, at, 1, 40), None);
+        floors.on_sample(&sample(start, at, 1, 40));
     }
     close(floors.get().unwrap(), 0.04);
     for at in 100..400 {
         let (route, rtt) = if at % 2 == 0 { (1, 40) } else { (2, 60) };
-        floors.on_sample(&sample(start, at, route, rtt), None);
+        floors.on_sample(&sample(start, at, route, rtt));
     }
     let mixed = floors.get().unwrap();
     assert!((mixed - 0.05).abs() < 0.001, "{mixed}");
     for at in 400..700 {
-        floors.on_sample(&sample(start, at, 2, 60), None);
+        floors.on_sample(&sample(start, at, 2, 60));
     }
     let later = floors.get().unwrap();
     assert!((later - 0.06).abs() < 1e-6, "{later}");
@@ -72,11 +95,14 @@ fn the_floor_is_that_of_the_ways_taken_of_late() {
 #[test]
 fn a_floor_rises_by_a_tenth_in_an_epoch_but_not_beside_somebody_who_fills_the_queue() {
     let start = epoch();
-    for (filled, expected) in [(None, 0.044), (Some(0.02), 0.04)] {
+    for (is_filled, expected) in [(false, 0.044), (true, 0.04)] {
         let mut floors = Floors::default();
-        floors.on_sample(&sample(start, 0, 1, 40), filled);
-        for second in 1..=20 {
-            floors.on_sample(&sample(start, 1000 * second, 1, 60), filled);
+        for second in 0..=20 {
+            let rtt_ms = if second == 0 { 40 } else { 60 };
+            floors.on_sample(&Sample {
+                is_filled,
+                ..sample(start, 1000 * second, 1, rtt_ms)
+            });
         }
         close(floors.get().unwrap(), expected);
     }
@@ -87,7 +113,7 @@ fn ways_beyond_the_most_that_are_kept_replace_the_one_used_least() {
     let start = epoch();
     let mut floors = Floors::default();
     for at in 0..1000 {
-        floors.on_sample(&sample(start, at, at as u32, 40), None);
+        floors.on_sample(&sample(start, at, at as u32, 40));
     }
     assert_eq!(floors.routes.len(), MOST_ROUTES);
     assert!(!floors.is_new_route(999));

@@ -26,8 +26,10 @@ impl Delay {
             route: 0,
             rtt,
             smoothed: rtt,
+            queue: 0.0,
+            is_filled: false,
         };
-        self.floor.on_sample(&sample, None);
+        self.floor.on_sample(&sample);
     }
 }
 
@@ -70,6 +72,8 @@ pub(super) struct Link {
     pub(super) sibling_rate: u64,
     /// The sibling's RTT, if it is another.
     pub(super) sibling_rtt: Option<Duration>,
+    /// The way that acknowledgements take.
+    pub(super) route: u32,
     rtt: RttEstimator,
 }
 
@@ -85,6 +89,7 @@ impl Link {
             sibling_drains: false,
             sibling_rate: 1_000_000,
             sibling_rtt: None,
+            route: 0,
             rtt: RttEstimator::new(Duration::from_millis(100)),
         }
     }
@@ -155,7 +160,7 @@ impl Link {
             in_flight: in_flight as u64 * u64::from(self.mss),
             app_limited,
             rtt: &self.rtt,
-            route: 0,
+            route: self.route,
             rate: None,
             coding: CodingFeedback::default(),
             group: Group {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::round::Round;
+use super::super::steady::Steady;
 use super::super::{MIN_WINDOW, Mode};
 use super::{Link, MSS, epoch};
 use crate::CongestionController;
@@ -223,4 +224,24 @@ fn bursts_that_lose_a_seventh_end_start_up_though_the_window_is_never_full() {
     let (state, window) = after(20.0, 5.0);
     assert_eq!(state, "steady", "a fifth");
     assert!(window <= before, "{window} of {before} packets");
+}
+
+#[test]
+fn the_first_round_after_start_up_bounds_the_window_by_what_it_delivers_and_shows_no_empty_queue() {
+    // 1000 packets per second over 200 ms, of which start-up's bursts left the queue empty at times.
+    for (window, most) in [(260.0, 255.0), (210.0, 210.0)] {
+        let mut link = Link::new(1000.0, 0.2, 50.0);
+        link.control.set_floor(0.2);
+        link.control.srtt = 0.2;
+        link.control.mode = Mode::Steady(Steady::after_startup(window));
+        link.control.window = window;
+        let mut round = Round::new();
+        (round.acked, round.delay_min, round.delay_max) = (250.0, 0.0, 0.05);
+        link.control.on_round(&round, 0.25);
+        let after = link.control.window;
+        assert!((200.0..=most).contains(&after), "{after} of {window}");
+        link.control.on_round(&round, 0.25);
+        let later = link.control.window;
+        assert!(later > after, "from {after} to {later}: a queue is missing");
+    }
 }
