@@ -35,7 +35,7 @@ pub(super) struct Steady {
     fall: Option<Fall>,
     /// Rounds in a row with the largest delay there is.
     full_rounds: u32,
-    /// What is acknowledged in this round left before the steady state.
+    /// What is acknowledged in this round was sent in start-up.
     is_first_round: bool,
 }
 
@@ -86,7 +86,6 @@ impl Steady {
         Self {
             drains: SETTLED - 1,
             quiet_rounds: 0,
-            is_first_round: true,
             ..Self::new(window)
         }
     }
@@ -226,8 +225,12 @@ impl Delay {
             return;
         };
         match steady.drain {
-            Drain::No if limited && is_first_round => self.settle(round.acked / length),
-            Drain::No if limited && steady.hold == 0 => self.follow(round, target, shrink),
+            Drain::No if limited && steady.hold == 0 => {
+                self.follow(round, target, shrink);
+                if is_first_round && !self.pauses() {
+                    self.settle(round.acked / length);
+                }
+            }
             Drain::No => {}
             Drain::First {
                 window,
@@ -257,10 +260,9 @@ impl Delay {
         self.window = self.window.min(1.3 * arrives * self.srtt + 6.0);
     }
 
-    /// The first round was sent before. What it filled the path with, of which `delivered` packets per
-    /// second are left, bounds the window. Whether a queue stands it does not show: what start-up
-    /// lets out, twice as fast as the window, comes in bursts, between which a queue that they
-    /// overflow is empty.
+    /// After start-up, while data never pause: what the first round filled the path with, of which `delivered` packets per second
+    /// are left, bounds the window. Its smallest delay does not show whether a queue stands: start-up
+    /// sends twice as fast as the window, in bursts between which a queue that they overflow is empty.
     fn settle(&mut self, delivered: f64) {
         let arrives = self.refilled(delivered) * self.floor_seconds();
         let most = SETTLES * arrives + self.target();

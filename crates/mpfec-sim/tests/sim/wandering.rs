@@ -93,12 +93,12 @@ fn carried(seed: u64) -> (f64, f64) {
 fn a_mobile_link_is_used_well_and_its_deep_queue_is_not_kept_full() {
     let runs = [1, 2, 3, 4, 5, 6].map(|seed| (seed, carried(seed)));
     println!("seed, share, ms of queue: {runs:.2?}");
-    let shares = runs.map(|(_, (share, _))| share);
-    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(mean >= 0.92, "{mean:.3} in the mean: {runs:.2?}");
-    // Chance decides single runs.
-    let is_used = shares.iter().all(|&share| share >= 0.8);
-    assert!(is_used, "{runs:.2?}");
+    for (seed, (share, _)) in runs {
+        assert!(
+            share >= 0.85,
+            "seed {seed}: {share:.2} of what the links let through"
+        );
+    }
     let queue = runs.map(|(_, (_, queue))| queue).iter().sum::<f64>() / runs.len() as f64;
     assert!(
         queue <= 50.0,

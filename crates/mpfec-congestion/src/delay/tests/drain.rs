@@ -181,8 +181,7 @@ fn a_small_window_that_loses_packets_drains_until_it_knows_what_the_link_loses()
 
 #[test]
 fn a_new_way_of_acknowledgements_does_not_hide_the_queue_that_stands() {
-    let mut link = Link::new(1000.0, 0.1, 100.0);
-    link.rounds(23, f64::INFINITY);
+    let mut link = steady(5);
     let before = link.control.queue_delay;
     assert!(before > 0.005, "{before} s of queue");
     link.route = 1;

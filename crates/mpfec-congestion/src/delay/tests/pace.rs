@@ -86,7 +86,7 @@ fn a_drain_is_paced_for_the_empty_path() {
 #[test]
 fn a_drain_takes_nothing_from_what_the_path_is_expected_to_carry() {
     let mut link = Link::new(1000.0, 0.05, 50.0);
-    link.rounds(60, f64::INFINITY);
+    link.rounds(62, f64::INFINITY);
     let mut steady = Steady::new(link.control.window);
     steady.drain = Drain::Second { window: 20.0 };
     link.control.mode = Mode::Steady(steady);
