@@ -260,9 +260,10 @@ impl Delay {
         self.window = self.window.min(1.3 * arrives * self.srtt + 6.0);
     }
 
-    /// After start-up, while data never pause: what the first round filled the path with, of which `delivered` packets per second
-    /// are left, bounds the window. Its smallest delay does not show whether a queue stands: start-up
-    /// sends twice as fast as the window, in bursts between which a queue that they overflow is empty.
+    /// After start-up, while data never pause: what the first round filled the path with, of which
+    /// `delivered` packets per second are left, bounds the window. Its smallest delay does not show
+    /// whether a queue stands: start-up sends twice as fast as the window, in bursts between which a
+    /// queue that they overflow is empty.
     fn settle(&mut self, delivered: f64) {
         let arrives = self.refilled(delivered) * self.floor_seconds();
         let most = SETTLES * arrives + self.target();
