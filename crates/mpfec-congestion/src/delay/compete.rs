@@ -92,8 +92,10 @@ struct Growth {
     cubic_part: f64,
     /// Part of that growth that is left where even Reno's takes more than an equal share, 0..1.
     slowdown: f64,
-    /// Window before the last cut.
+    /// What the curve aims at.
     w_max: f64,
+    /// Window before the last cut: from there on CUBIC grows at least as Reno does (RFC 9438 §4.3).
+    cwnd_prior: f64,
     epoch: Option<Instant>,
     /// Seconds from the epoch until the window is back at `w_max`.
     k: f64,
@@ -112,8 +114,13 @@ impl Growth {
         let epoch = *self.epoch.get_or_insert(now);
         let t = now.saturating_duration_since(epoch).as_secs_f64() + rtt;
         let target = (self.c * (t - self.k).powi(3) + self.w_max).clamp(window, 1.5 * window);
-        let cubic = (target - window) / window * acked;
+        let curve = (target - window) / window * acked;
         let reno = 3.0 * (1.0 - BETA) / (1.0 + BETA) / window * acked;
+        let cubic = if window < self.cwnd_prior {
+            curve
+        } else {
+            curve.max(acked / window)
+        };
         self.slowdown * (reno + self.cubic_part * (cubic - reno).max(0.0))
     }
 
@@ -127,6 +134,7 @@ impl Growth {
         } else {
             window
         };
+        self.cwnd_prior = window;
         self.epoch = None;
         // Nearer to what Reno keeps if growing slower still takes too much.
         let excess = (1.0 - self.slowdown) / (1.0 - SLOWEST);
@@ -151,6 +159,7 @@ impl Compete {
                 cubic_part: 0.5,
                 slowdown: 1.0,
                 w_max,
+                cwnd_prior: w_max,
                 epoch: None,
                 k: 0.0,
                 c: CUBIC_C,
@@ -173,6 +182,7 @@ impl Compete {
     /// A packet of before is `scale` packets now.
     pub(super) fn resize(&mut self, scale: f64) {
         self.growth.w_max *= scale;
+        self.growth.cwnd_prior *= scale;
         self.growth.c *= scale;
         self.capacity.resize(scale);
         match &mut self.test {

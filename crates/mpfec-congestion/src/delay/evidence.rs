@@ -5,9 +5,11 @@
 //! the own queue is drained gives the link's own share of loss, the *baseline* `p0`; only loss
 //! at high delay beyond it is congestion.
 
+mod depth;
 mod runs;
 mod verdict;
 
+use self::depth::Depth;
 use self::runs::Runs;
 use super::count::Count;
 use crate::LossVerdicts;
@@ -33,6 +35,7 @@ pub(super) struct Evidence {
     baseline: f64,
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
+    depth: Depth,
     last_delay: f64,
     /// What the last deep drain let out has found no queue.
     is_drained: bool,
@@ -93,6 +96,7 @@ impl Evidence {
             runs: Runs::default(),
             baseline: 0.0,
             delay_max: 0.0,
+            depth: Depth::default(),
             last_delay: 0.0,
             is_drained: true,
             is_doubtful: false,
@@ -122,8 +126,9 @@ impl Evidence {
         let near = own.max(self.last_delay);
         self.last_delay = own;
         self.delay_max = self.delay_max.max(own);
+        self.depth.on_delay(own);
         let noise = (2.0 * packet_time).min(0.004);
-        let limit = (0.5 * self.delay_max).max(noise);
+        let limit = self.depth.half().max(noise);
         let near_lost = delay.unwrap_or(near);
         let (is_low, is_lost_low) = (near < limit, near_lost < limit);
         let losses = lost as f64;
@@ -348,8 +353,10 @@ impl Evidence {
         self.high_runs = 0.0;
     }
 
-    /// A round has passed: what was seen at high delay fades.
-    pub(super) fn on_round(&mut self, packet_time: f64) {
+    /// A round has passed, in which `latest` bytes per second arrived, and `mean` of late: what was
+    /// seen at high delay fades.
+    pub(super) fn on_round(&mut self, packet_time: f64, latest: f64, mean: f64) {
+        self.depth.on_round(latest, mean);
         self.is_doubtful = !self.is_shallow(packet_time);
         // Losses are noticed before what left with them is acknowledged, or a round later.
         if !std::mem::take(&mut self.has_grown) {
@@ -367,6 +374,7 @@ impl Evidence {
     /// The delays of the path are not what they were.
     pub(super) fn forget_delays(&mut self) {
         self.delay_max = 0.0;
+        self.depth = Depth::default();
         self.last_delay = 0.0;
         self.forget_high();
     }

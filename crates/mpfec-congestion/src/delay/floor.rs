@@ -68,7 +68,7 @@ impl Floors {
         let route = Route {
             number: sample.route,
             weight: 0.0,
-            floor: Floor::new(sample, sample.rtt.saturating_sub(queue)),
+            floor: Floor::new(sample, queue),
         };
         if self.routes.len() < MOST_ROUTES {
             self.routes.push(route);
@@ -107,14 +107,24 @@ struct Floor {
     min: Duration,
     epoch_min: Duration,
     epoch_ends: Instant,
+    /// It was never that short: the sample was taken for one with a queue.
+    is_assumed: bool,
 }
 
 impl Floor {
-    fn new(sample: &Sample, min: Duration) -> Self {
+    /// Of a sample in a queue of so much delay.
+    fn new(sample: &Sample, queue: Duration) -> Self {
+        let is_assumed = queue > Duration::ZERO;
+        let ends_after = if is_assumed {
+            sample.rounds()
+        } else {
+            sample.epoch()
+        };
         Self {
-            min,
-            epoch_min: min,
-            epoch_ends: sample.epoch_end(),
+            min: sample.rtt.saturating_sub(queue),
+            epoch_min: sample.rtt,
+            epoch_ends: sample.now + ends_after,
+            is_assumed,
         }
     }
 
@@ -128,18 +138,27 @@ impl Floor {
         }
         if sample.is_filled {
             self.epoch_min = self.min;
+        } else if std::mem::take(&mut self.is_assumed) {
+            // Drains in all these rounds have shown none as short.
+            self.min = self.epoch_min;
+            self.epoch_min = rtt;
         } else {
             // A queue that several flows keep full for an epoch must not pass for the path.
             self.min = self.epoch_min.min(self.min.mul_f64(MOST_RISE));
             self.epoch_min = rtt;
         }
-        self.epoch_ends = sample.epoch_end();
+        self.epoch_ends = sample.now + sample.epoch();
     }
 }
 
 impl Sample {
-    fn epoch_end(&self) -> Instant {
-        self.now + EPOCH.max(self.smoothed.saturating_mul(40))
+    fn epoch(&self) -> Duration {
+        EPOCH.max(self.rounds())
+    }
+
+    /// In which the queue is drained several times.
+    fn rounds(&self) -> Duration {
+        self.smoothed.saturating_mul(40)
     }
 }
 

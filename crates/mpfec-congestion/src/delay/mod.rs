@@ -283,7 +283,12 @@ impl Delay {
         if round.app_limited && !limited {
             self.overruns.on_round(self.evidence.dispersion());
         }
-        self.evidence.on_round(1.0 / self.rate.max(1.0));
+        let packet_time = 1.0 / self.rate.max(1.0);
+        self.evidence.on_round(
+            packet_time,
+            delivered * self.mss,
+            self.delivered_mean * self.mss,
+        );
         self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
     }
 

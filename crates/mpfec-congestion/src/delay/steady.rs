@@ -147,6 +147,7 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
+        let is_weak = self.is_weak();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -202,7 +203,10 @@ impl Delay {
             } else {
                 0.0
             };
-            self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
+            // Who has less than an equal share does not make the queue too long.
+            if !is_weak {
+                self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
+            }
             self.marked = false;
             self.evidence.answer();
             return;
@@ -212,7 +216,9 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
-        self.target_cap *= if self.target_cap < SHORT_QUEUE {
+        self.target_cap *= if is_weak {
+            1.02
+        } else if self.target_cap < SHORT_QUEUE {
             1.001
         } else {
             1.003

@@ -125,7 +125,7 @@ impl Flow {
         if self.first.is_none() && self.evidence.congestion() > 0.0 {
             self.first = Some(self.packets);
         }
-        self.evidence.on_round(PACKET_TIME);
+        self.evidence.on_round(PACKET_TIME, 1e6, 1e6);
     }
 
     /// Rounds with a queue of up to `delay`; every eighth is a deep drain. Verdicts are answered,
@@ -399,7 +399,7 @@ fn taught_beside_others(lesson_delay: f64, least: f64) -> Evidence {
             let lessons = (Lesson::DeeplyDrained, Lesson::DeeplyDrained);
             evidence.on_ack(delays, 9.0, losses, lessons);
         }
-        evidence.on_round(PACKET_TIME);
+        evidence.on_round(PACKET_TIME, 1e6, 1e6);
     }
     evidence
 }
@@ -442,7 +442,7 @@ fn drained(flow: &mut Flow, acked: f64, lost: u64) {
     let lesson = Lesson::DeeplyDrained;
     let evidence = &mut flow.evidence;
     evidence.on_ack(after(0.0), acked, losses, (lesson, lesson));
-    evidence.on_round(PACKET_TIME);
+    evidence.on_round(PACKET_TIME, 1e6, 1e6);
 }
 
 #[test]
@@ -530,7 +530,7 @@ fn shown_by_a_pause(lost: u32, runs: u32) -> f64 {
     let nothing = (Lesson::None, Lesson::None);
     // The queue may be long.
     evidence.on_ack(after(0.05), 1.0, Losses::default(), nothing);
-    evidence.on_round(PACKET_TIME);
+    evidence.on_round(PACKET_TIME, 1e6, 1e6);
     let losses = Losses {
         lost: lost.into(),
         drained: 0,
@@ -554,4 +554,27 @@ fn a_queue_that_overflows_here_and_there_is_noticed_though_the_application_pause
     for runs in [6, 4] {
         assert!(shown_by_a_pause(6, runs) > 0.03, "{runs} runs");
     }
+}
+
+#[test]
+fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow() {
+    // A queue of 40 ms was full once; since then 5 ms of it stand, and one packet of 1000 is lost.
+    let mut flow = Flow::new(9, 0.0).started();
+    flow.run(1, 0.04);
+    flow.run(150, 0.005);
+    let mut evidence = flow.evidence;
+    let delays = Delays {
+        own: 0.005,
+        least: 0.0,
+        packet_time: PACKET_TIME,
+    };
+    let lost = Losses {
+        lost: 3,
+        runs: 3,
+        ..Losses::default()
+    };
+    let before = evidence.verdicts();
+    evidence.on_ack(delays, 100.0, lost, (Lesson::None, Lesson::None));
+    assert_eq!(evidence.verdicts().wireless, before.wireless + 3);
+    assert_eq!(evidence.at_high_delay(), 0.0);
 }

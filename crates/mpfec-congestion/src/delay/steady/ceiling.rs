@@ -8,8 +8,8 @@ impl Delay {
     /// What a short queue drops drowns in what a noisy link loses. But a queue that overflows round
     /// by round has the same largest delay in all of them, which without overflow would vary as
     /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
-    /// path the delay of a short queue hardly moves the window, this becomes what is delivered and
-    /// what refills the losses.
+    /// path the delay of a short queue hardly moves the window, this becomes what is delivered, what
+    /// refills the losses, and half of that target, for others may have their part of the queue.
     pub(super) fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
         let carried = self.refilled(self.delivered_mean);
@@ -35,7 +35,7 @@ impl Delay {
         steady.full_rounds = 0;
         let half = (0.5 * packets).max(MIN_TARGET);
         if self.target_cap <= 1.05 * half {
-            let needed = carried * self.floor_seconds() + self.target();
+            let needed = carried * self.floor_seconds() + 0.5 * self.target();
             self.window = self.window.min(needed);
         }
         self.target_cap = self.target_cap.min(half);

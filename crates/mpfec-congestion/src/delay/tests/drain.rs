@@ -144,8 +144,8 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
             let lesson = Lesson::DeeplyDrained;
             evidence.on_ack(delays, acked, losses, (lesson, lesson));
             // A lesson ends with a round that adds nothing to it.
-            evidence.on_round(0.001);
-            evidence.on_round(0.001);
+            evidence.on_round(0.001, 1e6, 1e6);
+            evidence.on_round(0.001, 1e6, 1e6);
         };
         for _ in 0..4 {
             teach(80.0, 20);

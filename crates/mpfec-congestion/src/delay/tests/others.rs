@@ -161,6 +161,39 @@ fn beside_others_in_a_short_queue_who_has_less_than_an_equal_share_grows_as_they
     assert!(strong < 0.0, "{strong:.2} packets in five rounds");
 }
 
+/// The target after a loss that the queue has cost one who delivers so many of 1000 packets per
+/// second, and forty rounds later.
+fn targets_after_an_overflow(delivered: f64) -> (f64, f64) {
+    let mut control = known();
+    control.evidence.forget_start(false);
+    (control.delivered_mean, control.rate) = (delivered, delivered);
+    control.window = 0.11 * delivered;
+    control.target_cap = 10.0;
+    let Mode::Steady(steady) = &mut control.mode else {
+        panic!("{control:?}");
+    };
+    steady.answered_now();
+    see(&mut control, 0.01, (20.0, 0), Lesson::None);
+    see(&mut control, 0.01, (20.0, 5), Lesson::None);
+    round(&mut control, delivered, 0.01, 5);
+    assert_eq!(control.state(), "drain", "answered");
+    let after = control.target_cap;
+    for _ in 0..40 {
+        round(&mut control, delivered, 0.005, 0);
+    }
+    (after, control.target_cap)
+}
+
+#[test]
+fn who_has_less_than_an_equal_share_does_not_aim_at_less_of_the_queue_that_overflows() {
+    let (after, later) = targets_after_an_overflow(300.0);
+    assert!(after >= 10.0, "{after:.2} packets");
+    assert!(later > 1.8 * after, "{later:.2} packets");
+    let (after, later) = targets_after_an_overflow(700.0);
+    assert!(after < 5.5, "{after:.2} packets");
+    assert!(later < 1.2 * after, "{later:.2} packets");
+}
+
 /// An acknowledgement for so many packets, and losses noticed with it, at a queue's delay.
 fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesson) {
     let delays = Delays {

@@ -10,6 +10,7 @@ pub(super) fn growth(cubic_part: f64, w_max: f64) -> Growth {
         cubic_part,
         slowdown: 1.0,
         w_max,
+        cwnd_prior: w_max,
         epoch: None,
         k: 0.0,
         c: CUBIC_C,
@@ -45,9 +46,10 @@ fn the_window_of_cubic_follows_its_curve() {
 }
 
 #[test]
-fn the_window_of_cubic_is_never_below_that_of_reno() {
+fn the_window_of_cubic_is_never_below_that_of_reno_and_grows_as_reno_does_from_its_old_height_on() {
     // On the plateau Reno grows faster than the curve: by at most its own growth there.
     let curve = |t: f64| 0.4 * (t - 75_f64.cbrt()).powi(3) + 100.0;
+    let mut before = 70.0_f64;
     for tenths in 1..=85 {
         let seconds = f64::from(tenths) / 10.0;
         let cubic = grown(&mut growth(1.0, 100.0), 70.0, 0.1, seconds);
@@ -56,8 +58,16 @@ fn the_window_of_cubic_is_never_below_that_of_reno() {
             cubic >= reno.max(curve(seconds)) - 1e-6,
             "{seconds} s: {cubic:.1}"
         );
-        assert!(cubic < 1.16 * curve(seconds), "{seconds} s: {cubic:.1}");
+        if before < 100.0 {
+            assert!(cubic < 1.16 * curve(seconds), "{seconds} s: {cubic:.1}");
+        } else {
+            // RFC 9438 §4.3: `alpha` is 1 from `cwnd_prior` on.
+            let golden = (before + 1.0).max(curve(seconds));
+            assert!((cubic - golden).abs() < 1e-6, "{seconds} s: {cubic:.3}");
+        }
+        before = cubic;
     }
+    assert!(before > 110.0, "{before:.1}");
 }
 
 #[test]
