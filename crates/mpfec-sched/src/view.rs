@@ -278,6 +278,17 @@ impl View<'_> {
         times.max().unwrap_or_default()
     }
 
+    /// How long so many symbols take to leave if the usable paths carry nothing else; none without
+    /// paths.
+    pub(crate) fn leaving_time(&self, symbols: u32) -> Duration {
+        let per_second: f64 = self
+            .usable()
+            .map(|(_, path)| path.symbol_seconds().recip())
+            .sum();
+        let seconds = f64::from(symbols) / per_second;
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
     fn has_regular_path(&self) -> bool {
         self.paths
             .iter()

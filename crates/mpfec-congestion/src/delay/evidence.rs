@@ -284,6 +284,11 @@ impl Evidence {
         self.low.packets > 20.0
     }
 
+    /// Whether more than a few of the last packets were lost, whatever the delay.
+    pub(super) fn loses(&self) -> bool {
+        self.recent.lost >= 2.0 && self.recent.share() > FEW_LOSSES
+    }
+
     pub(super) fn delay_max(&self) -> f64 {
         self.delay_max
     }
@@ -404,6 +409,8 @@ const REPEATS: u32 = 3;
 const LONG: f64 = 24.0;
 /// Loss in start-up that a mistake about it would not matter much.
 const LITTLE_LOSS: f64 = 0.03;
+/// Loss of late that asks for a drain which tells where it comes from.
+const FEW_LOSSES: f64 = 0.01;
 /// What remains of earlier lessons that a new one contradicts.
 const CONTRADICTED: f64 = 0.3;
 /// Packets of deep drains that count.

@@ -1,6 +1,6 @@
 //! Blocks that lost symbols, and what was sent for these as well.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::supply::LOSS_DELAY;
 use crate::memo::Target;
@@ -15,13 +15,18 @@ pub(super) fn has_lost_repair(block: &BlockView) -> bool {
 /// Whether a block holds back delivery and misses symbols after it was repaired already: once a
 /// loss and the fate of its repair are known, what is missing was lost again. Any sooner, bulk
 /// data over short paths would be protected while its first repairs are on their way, at twice
-/// the price of its losses.
-pub(super) fn stops_reader(block: &BlockView, view: &View<'_>) -> bool {
+/// the price of its losses; and of these a block takes long to leave.
+pub(super) fn stops_reader(block: &BlockView, is_paced: bool, view: &View<'_>) -> bool {
     let Some(first_sent) = block.first_sent.filter(|_| block.head) else {
         return false;
     };
     let repaired = block.closed && block.unsent == 0 && block.repairs_sent() > 0;
-    let answered = view.slowest_rtt().mul_f64(2.0 * LOSS_DELAY);
+    let leaves = if is_paced {
+        Duration::ZERO
+    } else {
+        view.leaving_time(block.source_symbols)
+    };
+    let answered = view.slowest_rtt().mul_f64(2.0 * LOSS_DELAY) + leaves;
     repaired && view.now.saturating_duration_since(first_sent) > answered
 }
 

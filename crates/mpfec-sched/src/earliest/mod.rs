@@ -123,10 +123,13 @@ impl EarliestArrival {
             lost_again,
             ..Seen::default()
         };
+        let is_paced = self.load.is_paced(view.now);
         for (index, block) in view.blocks.iter().enumerate() {
             seen.unsent += u64::from(block.unsent);
             let may_have_lost_again = view.may_protect && (block.head || block.repairs_lost > 0);
-            if may_have_lost_again && (has_lost_repair(block) || stops_reader(block, view)) {
+            if may_have_lost_again
+                && (has_lost_repair(block) || stops_reader(block, is_paced, view))
+            {
                 seen.lost_again.push(index);
             }
             seen.has_sensitive |= block.is_sensitive();
@@ -291,7 +294,7 @@ impl EarliestArrival {
         if self.affords_third_attempt(block, bulk) {
             target = Target::repeated(1);
         }
-        if stops_reader(block, view) {
+        if stops_reader(block, self.load.is_paced(view.now), view) {
             target = target.max(self.stuck.target(block, flights));
         }
         target
@@ -377,7 +380,7 @@ impl Scheduler for EarliestArrival {
             self.ledger.note_spare(slot, idle);
         }
         let block = &view.blocks[assignment.block];
-        let stuck = is_stuck(&self.flights(block)) && stops_reader(block, view);
+        let stuck = is_stuck(&self.flights(block)) && stops_reader(block, is_paced, view);
         self.decision = Some(Decision {
             path,
             block: assignment.block,

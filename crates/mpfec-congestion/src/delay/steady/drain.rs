@@ -81,7 +81,9 @@ impl Delay {
             self.evidence.knows_clean_loss()
         };
         let is_due = !knows || repeats || steady.drains.is_multiple_of(often);
-        let deep = (p0 > 0.002 || !self.evidence.knows_baseline()) && is_due;
+        // A few drains that lost nothing by chance must not be the last.
+        let may_lose = p0 > 0.002 || !self.evidence.knows_baseline() || self.evidence.loses();
+        let deep = may_lose && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
             window = window.min(drained);
