@@ -31,6 +31,8 @@ pub(super) struct Evidence {
     high_runs: f64,
     /// The last few hundred packets that were not sent during a drain, whatever their delay.
     recent: Count,
+    /// Of these, those lost at low delay.
+    recent_low: Count,
     runs: Runs,
     baseline: f64,
     /// Largest delay above the floor, fading; seconds.
@@ -93,6 +95,7 @@ impl Evidence {
             high: Count::default(),
             high_runs: 0.0,
             recent: Count::default(),
+            recent_low: Count::default(),
             runs: Runs::default(),
             baseline: 0.0,
             delay_max: 0.0,
@@ -169,7 +172,9 @@ impl Evidence {
             }
         }
         if lesson == Lesson::None {
-            self.recent.add(acked + losses, losses, 400.0);
+            self.recent.add(acked + losses, losses, RECENT_MEMORY);
+            let at_low = if is_lost_low { losses } else { 0.0 };
+            self.recent_low.add(acked + losses, at_low, RECENT_MEMORY);
         }
         self.runs.add(acked, losses, f64::from(runs));
         if lost > 0 {
@@ -284,9 +289,10 @@ impl Evidence {
         self.low.packets > 20.0
     }
 
-    /// Whether more than a few of the last packets were lost, whatever the delay.
-    pub(super) fn loses(&self) -> bool {
-        self.recent.lost >= 2.0 && self.recent.share() > FEW_LOSSES
+    /// Whether more than a few of the last packets were lost at low delay: a link that loses
+    /// packets, or a queue of a few packets.
+    pub(super) fn loses_at_low_delay(&self) -> bool {
+        self.recent_low.lost >= 2.0 && self.recent_low.share() > FEW_LOSSES
     }
 
     pub(super) fn delay_max(&self) -> f64 {
@@ -307,7 +313,7 @@ impl Evidence {
 
     /// Nothing seen so far but the baseline counts.
     pub(super) fn forget_recent(&mut self) {
-        self.recent = Count::default();
+        (self.recent, self.recent_low) = Default::default();
         self.forget_high();
     }
 
@@ -409,6 +415,8 @@ const REPEATS: u32 = 3;
 const LONG: f64 = 24.0;
 /// Loss in start-up that a mistake about it would not matter much.
 const LITTLE_LOSS: f64 = 0.03;
+/// Packets that count as recent.
+const RECENT_MEMORY: f64 = 400.0;
 /// Loss of late that asks for a drain which tells where it comes from.
 const FEW_LOSSES: f64 = 0.01;
 /// What remains of earlier lessons that a new one contradicts.

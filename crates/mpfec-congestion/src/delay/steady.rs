@@ -147,7 +147,7 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
-        let is_weak = self.is_weak();
+        let is_weak = self.is_weak() && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -203,7 +203,7 @@ impl Delay {
             } else {
                 0.0
             };
-            // Who has less than an equal share does not make the queue too long.
+            // Who has less than an equal share of a short queue does not make it too long.
             if !is_weak {
                 self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             }

@@ -82,7 +82,8 @@ impl Delay {
         };
         let is_due = !knows || repeats || steady.drains.is_multiple_of(often);
         // A few drains that lost nothing by chance must not be the last.
-        let may_lose = p0 > 0.002 || !self.evidence.knows_baseline() || self.evidence.loses();
+        let may_lose =
+            p0 > 0.002 || !self.evidence.knows_baseline() || self.evidence.loses_at_low_delay();
         let deep = may_lose && is_due;
         let mut window = self.window * shrink - 1.0;
         if deep {
