@@ -130,6 +130,30 @@ fn what_the_clean_path_cannot_repair_in_time_takes_the_lossy_one() {
     assert_eq!(choice, (2, SymbolKind::Repair));
 }
 
+/// Whether a block of 200 symbols that holds back delivery, and lacks one after its first repair,
+/// is taken for one that stops the reader so long after its first symbol left.
+fn stops_after(millis: u64, is_paced: bool) -> bool {
+    let paths = [path(0, 0.03)];
+    let block = BlockView {
+        source_symbols: 200,
+        held: 199,
+        head: true,
+        ..sent(1, 1, 0)
+    };
+    let mut view = view(&paths, &[]);
+    view.now = epoch() + Duration::from_millis(millis);
+    attempts::stops_reader(&block, is_paced, &view)
+}
+
+#[test]
+fn a_bulk_block_stops_the_reader_once_its_last_symbols_first_repair_is_answered() {
+    // Twice 9/8 of 200 ms, and in bulk the time in which a path of 1000 per second sends 200.
+    assert!(!stops_after(445, true));
+    assert!(stops_after(455, true));
+    assert!(!stops_after(645, false));
+    assert!(stops_after(655, false));
+}
+
 #[test]
 fn blocks_that_are_gone_although_the_version_is_the_same_do_no_harm() {
     let paths = [path(0, 0.03)];

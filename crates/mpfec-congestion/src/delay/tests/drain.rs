@@ -189,3 +189,34 @@ fn a_new_way_of_acknowledgements_does_not_hide_the_queue_that_stands() {
     let after = link.control.queue_delay;
     assert!(after > 0.8 * before, "{before} s before, {after} s after");
 }
+
+/// Whether a deep drain begins within fifty rounds on a path that was taken for one without loss,
+/// with so many packets lost in each far below the delay of its full queue.
+fn drains_deeply_where_it_loses(lost: u32) -> bool {
+    let mut link = steady(0);
+    link.control.evidence.forget_start(false);
+    let delays = Delays {
+        own: 0.1,
+        least: 0.0,
+        packet_time: 0.001,
+    };
+    let lessons = (Lesson::None, Lesson::None);
+    let evidence = &mut link.control.evidence;
+    evidence.on_ack(delays, 1.0, Losses::default(), lessons);
+    assert_eq!(evidence.baseline(), 0.0);
+    for _ in 0..50 {
+        let sent_at = link.now;
+        link.round(f64::INFINITY);
+        if link.control.drains() {
+            return true;
+        }
+        link.lose(lost, sent_at);
+    }
+    false
+}
+
+#[test]
+fn drains_that_lost_nothing_by_chance_are_not_the_last_deep_ones_where_packets_get_lost() {
+    assert!(drains_deeply_where_it_loses(2));
+    assert!(!drains_deeply_where_it_loses(0));
+}
