@@ -38,6 +38,8 @@ pub(super) struct Evidence {
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
     depth: Depth,
+    /// The application pauses: bursts overflow the queue before its delay shows.
+    pauses: bool,
     last_delay: f64,
     /// What the last deep drain let out has found no queue.
     is_drained: bool,
@@ -100,6 +102,7 @@ impl Evidence {
             baseline: 0.0,
             delay_max: 0.0,
             depth: Depth::default(),
+            pauses: false,
             last_delay: 0.0,
             is_drained: true,
             is_doubtful: false,
@@ -107,6 +110,11 @@ impl Evidence {
             verdicts: LossVerdicts::default(),
             pending: 0,
         }
+    }
+
+    /// Whether the application has had nothing to send at times lately.
+    pub(super) fn set_pauses(&mut self, pauses: bool) {
+        self.pauses = pauses;
     }
 
     /// An acknowledgement came, with which `acked` packets and `lost` ones are accounted for.
@@ -131,7 +139,12 @@ impl Evidence {
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
         let noise = (2.0 * packet_time).min(0.004);
-        let limit = self.depth.half().max(noise);
+        let half = if self.pauses {
+            0.5 * self.delay_max
+        } else {
+            self.depth.half()
+        };
+        let limit = half.max(noise);
         let near_lost = delay.unwrap_or(near);
         let (is_low, is_lost_low) = (near < limit, near_lost < limit);
         let losses = lost as f64;

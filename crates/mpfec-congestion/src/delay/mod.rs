@@ -369,6 +369,7 @@ impl CongestionController for Delay {
             Some(drained) if drained.is_deep => Lesson::DeeplyDrained,
             _ => Lesson::None,
         };
+        self.evidence.set_pauses(self.pauses());
         self.evidence.on_ack(
             Delays {
                 own: delay,

@@ -557,7 +557,7 @@ fn a_queue_that_overflows_here_and_there_is_noticed_though_the_application_pause
 }
 
 #[test]
-fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow() {
+fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pause() {
     // A queue of 40 ms was full once; since then 5 ms of it stand, and one packet of 1000 is lost.
     let mut flow = Flow::new(9, 0.0).started();
     flow.run(1, 0.04);
@@ -573,8 +573,11 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow() {
         runs: 3,
         ..Losses::default()
     };
-    let before = evidence.verdicts();
-    evidence.on_ack(delays, 100.0, lost, (Lesson::None, Lesson::None));
-    assert_eq!(evidence.verdicts().wireless, before.wireless + 3);
-    assert_eq!(evidence.at_high_delay(), 0.0);
+    for (pauses, wireless) in [(false, 3), (true, 0)] {
+        evidence.set_pauses(pauses);
+        let before = evidence.verdicts();
+        evidence.on_ack(delays, 100.0, lost, (Lesson::None, Lesson::None));
+        let after = evidence.verdicts();
+        assert_eq!(after.wireless, before.wireless + wireless, "{pauses}");
+    }
 }
