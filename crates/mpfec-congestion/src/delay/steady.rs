@@ -147,7 +147,7 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
-        let is_weak = self.is_weak() && loss_delay < LONG_QUEUE * floor;
+        let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -204,7 +204,7 @@ impl Delay {
                 0.0
             };
             // Who has less than an equal share of a short queue does not make it too long.
-            if !is_weak {
+            if !keeps_target {
                 self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             }
             self.marked = false;
@@ -216,7 +216,7 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
-        self.target_cap *= if is_weak {
+        self.target_cap *= if keeps_target {
             1.02
         } else if self.target_cap < SHORT_QUEUE {
             1.001
