@@ -14,8 +14,8 @@ pub(super) fn has_lost_repair(block: &BlockView) -> bool {
 
 /// Whether a block holds back delivery and misses symbols after it was repaired already: once a
 /// loss and the fate of its repair are known, what is missing was lost again. Any sooner, bulk
-/// data over short paths would be protected while its first repairs are on their way, at twice
-/// the price of its losses; and of these a block takes long to leave.
+/// data over short paths, where a block takes a round trip or more to leave, would be protected
+/// while its first repairs are on their way, at twice the price of its losses.
 pub(super) fn stops_reader(block: &BlockView, is_paced: bool, view: &View<'_>) -> bool {
     let Some(first_sent) = block.first_sent.filter(|_| block.head) else {
         return false;
