@@ -10,7 +10,7 @@ impl Delay {
     /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
     /// path the delay of a short queue hardly moves the window, this becomes what is delivered, what
     /// refills the losses, and half of that target, for others may have their part of the queue.
-    pub(super) fn heed_ceiling(&mut self, round: &Round, limited: bool) {
+    pub(in crate::delay) fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
         let carried = self.refilled(self.delivered_mean);
         let packets = ceiling * self.rate.min(carried);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::Mode;
 use super::super::evidence::{Delays, Lesson, Losses};
+use super::super::round::Round;
 use super::super::steady::Steady;
 use super::Link;
 
@@ -68,6 +69,29 @@ fn a_window_that_keeps_the_queue_full_although_the_target_was_halved_comes_down_
     rounds(&mut link, &[6.0; 40]);
     let window = link.control.window;
     assert!((100.0..135.0).contains(&window), "{window} packets");
+}
+
+#[test]
+fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
+    let control = &mut planted(20).control;
+    let delays = Delays {
+        own: 0.006,
+        least: 0.0,
+        packet_time: 0.001,
+    };
+    let lessons = (Lesson::None, Lesson::None);
+    control
+        .evidence
+        .on_ack(delays, 1.0, Losses::default(), lessons);
+    (control.window, control.target_cap) = (160.0, 2.0);
+    let mut round = Round::new();
+    round.delay_max = 0.006;
+    for _ in 0..8 {
+        control.heed_ceiling(&round, true);
+    }
+    let golden = 0.1 * control.refilled(1000.0) + 1.0;
+    let window = control.window;
+    assert!((window - golden).abs() < 1e-6, "{window}, not {golden}");
 }
 
 #[test]

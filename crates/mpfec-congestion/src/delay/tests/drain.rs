@@ -191,12 +191,12 @@ fn a_new_way_of_acknowledgements_does_not_hide_the_queue_that_stands() {
 }
 
 /// Whether a deep drain begins within fifty rounds on a path that was taken for one without loss,
-/// with so many packets lost in each far below the delay of its full queue.
+/// with so many packets lost in each without a queue; a full one holds twenty.
 fn drains_deeply_where_it_loses(lost: u32) -> bool {
     let mut link = steady(0);
     link.control.evidence.forget_start(false);
     let delays = Delays {
-        own: 0.1,
+        own: 0.02,
         least: 0.0,
         packet_time: 0.001,
     };
@@ -206,6 +206,7 @@ fn drains_deeply_where_it_loses(lost: u32) -> bool {
     assert_eq!(evidence.baseline(), 0.0);
     for _ in 0..50 {
         let sent_at = link.now;
+        link.control.window = 95.0;
         link.round(f64::INFINITY);
         if link.control.drains() {
             return true;
