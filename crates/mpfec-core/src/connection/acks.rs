@@ -1,6 +1,6 @@
 //! Which path carries acknowledgements, and when.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Connection;
 use crate::component::FrameWriter;
@@ -11,9 +11,10 @@ use crate::wire::frame::{Ack, AckFacts};
 impl Connection {
     /// Whether an acknowledgement is due and this is the path that takes it.
     pub(super) fn acks_to_write(&self, now: Instant, index: usize) -> bool {
-        let own = self.paths.at(index).is_some_and(owes_itself);
-        own || (self.paths.iter().any(|path| path.received.ack_due(now))
-            && self.ack_path(now) == Some(index))
+        let path = self.paths.at(index);
+        path.is_some_and(|path| owes_itself(path) || owes_copy(path))
+            || (self.paths.iter().any(|path| path.received.ack_due(now))
+                && self.ack_path(now) == Some(index))
     }
 
     /// The path on which acknowledgements arrive soonest, of those that were heard of lately.
@@ -30,11 +31,17 @@ impl Connection {
             return;
         };
         let packet_time = carrier.packet_time();
+        let (srtt, copies) = (carrier.srtt(), owes_copy(carrier));
         let carrier = Some(carrier.id);
         for path in self.paths.iter_mut() {
             let own = Some(path.id) == carrier;
+            if own {
+                path.repeats_acks = false;
+            } else if !copies {
+                path.repeats_acks = was_way_before(path, srtt, now);
+            }
             let owes = own && owes_itself(path);
-            if !path.received.has_unsent() && !owes {
+            if !path.received.has_unsent() && !owes && !copies {
                 continue;
             }
             let Some(largest) = path.received.largest() else {
@@ -53,6 +60,9 @@ impl Connection {
                 path: path.id,
                 largest,
             });
+            if copies {
+                continue;
+            }
             path.received.on_ack_sent();
             path.received.set_packet_time(packet_time);
             path.acks_elsewhere = if own {
@@ -68,6 +78,18 @@ impl Connection {
 /// to carry a copy itself.
 fn owes_itself(path: &Path) -> bool {
     path.validation.is_validated() && path.acks_elsewhere >= OWN_ACK_INTERVAL
+}
+
+/// Whether acknowledgements took this path until it fell silent, and those on a path of `srtt` are
+/// not there yet. Until then the peer would hear nothing and give up what it has sent on all paths;
+/// and what lost one host's packets may let the other's through.
+fn was_way_before(path: &Path, srtt: Duration, now: Instant) -> bool {
+    path.srtt() < srtt && path.silent_for(now).is_some_and(|silent| silent < srtt)
+}
+
+/// Whether a copy of acknowledgements that left elsewhere is due on the path.
+fn owes_copy(path: &Path) -> bool {
+    path.validation.is_validated() && path.repeats_acks
 }
 
 /// Every so many acknowledgements one takes the path that it speaks of, in case the other

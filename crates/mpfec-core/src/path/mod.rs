@@ -135,6 +135,8 @@ pub(crate) struct Path {
     pub(crate) given_up: u64,
     /// Acknowledgements written since the path itself last carried one of its own.
     pub(crate) acks_elsewhere: u8,
+    /// Acknowledgements that left elsewhere leave on this path as well.
+    pub(crate) repeats_acks: bool,
 }
 
 /// What a path has done so far.
@@ -215,6 +217,7 @@ impl Path {
             unanswered: 0,
             silence: Silence::default(),
             acks_elsewhere: 0,
+            repeats_acks: false,
         }
     }
 
@@ -241,9 +244,20 @@ impl Path {
 
     /// Whether anything arrived on the path within two PTOs.
     pub(crate) fn was_heard_lately(&self, now: Instant) -> bool {
-        self.last_received.is_some_and(|at| {
-            now.saturating_duration_since(at) <= 2 * self.pto_base().min(HEARD_LATELY)
-        })
+        self.heard_until().is_some_and(|until| now <= until)
+    }
+
+    /// Until when it counts as heard of lately.
+    fn heard_until(&self) -> Option<Instant> {
+        Some(self.last_received? + 2 * self.pto_base().min(HEARD_LATELY))
+    }
+
+    /// For how long it has been suspected, or not heard of lately.
+    pub(crate) fn silent_for(&self, now: Instant) -> Option<Duration> {
+        let unheard = self.heard_until().filter(|until| now > *until);
+        let since = [self.liveness.suspected_since(), unheard];
+        let since = since.into_iter().flatten().min()?;
+        Some(now.saturating_duration_since(since))
     }
 
     /// Whether the path has been idle for so long that its RTT may have changed.

@@ -169,6 +169,27 @@ fn loss_alone_makes_no_path_suspect() {
     }
 }
 
+/// The receiver hears nothing on the near path and acknowledges on the far one, which takes 90 ms
+/// longer. Copies on the near one, which only loses what is sent to the receiver, fill the gap.
+#[test]
+fn the_far_path_is_not_suspected_for_carrying_acknowledgements_that_the_near_one_carried() {
+    for seed in 1..=4 {
+        let mut net = scene()
+            .path("near", mbit(5), ms(16))
+            .path("far", mbit(25), ms(200))
+            .seed(seed)
+            .connect();
+        net.at(secs(3), "near", Direction::Forward, Change::Cut);
+        net.at(ms(3120), "near", Direction::Forward, Change::Restore);
+        for _ in 0..200 {
+            net.send(kib(16));
+            net.run_for(ms(20));
+        }
+        assert_eq!(net.times_suspected("near"), 1, "seed {seed}");
+        assert_eq!(net.times_suspected("far"), 0, "seed {seed}");
+    }
+}
+
 #[test]
 fn a_transfer_without_faults_suspects_nobody() {
     for seed in 1..=5 {

@@ -10,6 +10,7 @@ impl Delay {
     /// the losses do: the target then becomes half of it, and if that is in vain, for on a long
     /// path the delay of a short queue hardly moves the window, this becomes what is delivered, what
     /// refills the losses, and half of that target, for others may have their part of the queue.
+    /// An application that pauses counts as well while the queue never empties.
     pub(in crate::delay) fn heed_ceiling(&mut self, round: &Round, limited: bool) {
         let ceiling = self.evidence.delay_max();
         let carried = self.refilled(self.delivered_mean);
@@ -17,8 +18,11 @@ impl Delay {
         let p0 = self.evidence.baseline();
         // The more is lost, the longer are queues whose drops hide behind it.
         let longest = SHORT_QUEUE * (1.0 + 10.0 * p0).min(2.0);
-        let is_full =
-            limited && p0 > NOISY && packets < longest && round.delay_max >= AT_CEILING * ceiling;
+        let is_always_full = limited || round.delay_min >= STANDING * ceiling;
+        let is_full = is_always_full
+            && p0 > NOISY
+            && packets < longest
+            && round.delay_max >= AT_CEILING * ceiling;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -46,5 +50,7 @@ impl Delay {
 const NOISY: f64 = 0.03;
 /// Part of the largest delay that counts as the same.
 const AT_CEILING: f64 = 0.93;
+/// Part of it that the bursts of an application which pauses do not leave behind.
+const STANDING: f64 = 0.5;
 /// Rounds in a row in which the queue overflows and not by chance.
 const FULL_ROUNDS: u32 = 4;

@@ -42,11 +42,18 @@ fn planted(lost: u64) -> Link {
 /// Rounds whose delays rise to so many packets each.
 fn rounds(link: &mut Link, most: &[f64]) {
     for &most in most {
-        for tenth in 1..=10 {
-            let rtt = Duration::from_secs_f64(0.1 + 0.001 * most * f64::from(tenth) / 10.0);
-            link.now += Duration::from_millis(11);
-            link.ack(10, rtt, 106.0, false);
-        }
+        round(link, 0.1 * most, most, 106.0);
+    }
+}
+
+/// A round whose delay rises from `least` to `most` packets, with so many in flight; those of an
+/// application that pauses are less than the window.
+fn round(link: &mut Link, least: f64, most: f64, in_flight: f64) {
+    for ninth in 0..10 {
+        let waiting = least + (most - least) * f64::from(ninth) / 9.0;
+        let rtt = Duration::from_secs_f64(0.1 + 0.001 * waiting);
+        link.now += Duration::from_millis(11);
+        link.ack(10, rtt, in_flight, in_flight < 106.0);
     }
 }
 
@@ -92,6 +99,21 @@ fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
     let golden = 0.1 * control.refilled(1000.0) + 1.0;
     let window = control.window;
     assert!((window - golden).abs() < 1e-6, "{window}, not {golden}");
+}
+
+#[test]
+fn a_queue_that_an_application_which_pauses_never_empties_is_aimed_at_with_half_of_it() {
+    for (least, aims_at) in [(4.0, 0.0..3.4), (0.5, 5.9..6.1)] {
+        let mut link = planted(20);
+        for _ in 0..6 {
+            round(&mut link, least, 6.0, 60.0);
+        }
+        let cap = link.control.target_cap;
+        assert!(
+            aims_at.contains(&cap),
+            "{cap} packets if at least {least} wait"
+        );
+    }
 }
 
 #[test]
