@@ -145,9 +145,12 @@ impl Delay {
         (startup.is_first, startup.pace) = (false, 2.0);
         let is_flat = round.acked < 1.3 * startup.acked_before;
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
-        // queue again and again, and no rate that stops growing would ever show it.
-        let is_burst_overrun =
-            !limited && round.lost >= BURST_LOSSES && round.lost > BURST_OVERRUN * round.acked;
+        // queue again and again, and no rate that stops growing would ever show it. A few packets
+        // are none: what a link takes of those that validate it says nothing of a queue.
+        let is_burst_overrun = !limited
+            && round.in_flight_max >= BURST
+            && round.lost >= BURST_LOSSES
+            && round.lost > BURST_OVERRUN * round.acked;
         let is_overrun = (is_flat || !limited) && round.lost > OVERRUN * round.acked;
         if is_overrun || is_burst_overrun {
             return self.leave_overrun();
@@ -214,6 +217,8 @@ const OVERRUN: f64 = 4.0;
 /// As many times as many lost, and no fewer, of a round that the window did not limit.
 const BURST_OVERRUN: f64 = 0.15;
 const BURST_LOSSES: f64 = 4.0;
+/// Packets in flight at once that may overrun a queue.
+const BURST: f64 = 2.0 * MIN_WINDOW;
 /// Bytes of the largest packets that a first window is meant for.
 const ETHERNET: f64 = 1500.0;
 /// Packets per second: a first window of 20 packets in 50 ms.

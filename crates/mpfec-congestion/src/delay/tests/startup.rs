@@ -204,13 +204,14 @@ fn a_plateau_is_one_of_bytes_where_packets_change_their_size() {
 
 #[test]
 fn bursts_that_lose_a_seventh_end_start_up_though_the_window_is_never_full() {
-    /// The state after rounds of bursts of which `lost` of `acked` and lost packets are lost, and
-    /// the window.
-    fn after(acked: f64, lost: f64) -> (&'static str, f64) {
+    /// The state after rounds of bursts of `burst` packets at most, of which `lost` of `acked` and
+    /// lost ones are lost, and the window.
+    fn after(burst: f64, acked: f64, lost: f64) -> (&'static str, f64) {
         let mut link = Link::new(10_000.0, 0.05, 50.0);
         link.round(20.0);
         let mut round = Round::new();
         (round.acked, round.lost, round.app_limited) = (acked, lost, true);
+        round.in_flight_max = burst;
         for _ in 0..3 {
             if link.control.state() == "startup" {
                 link.control.startup_on_round(&round, false);
@@ -218,10 +219,12 @@ fn bursts_that_lose_a_seventh_end_start_up_though_the_window_is_never_full() {
         }
         (link.control.state(), link.control.window)
     }
-    let (state, before) = after(20.0, 2.0);
+    let (state, before) = after(12.0, 20.0, 2.0);
     assert_eq!(state, "startup", "a tenth");
-    assert_eq!(after(3.0, 1.0).0, "startup", "one packet of four");
-    let (state, window) = after(20.0, 5.0);
+    assert_eq!(after(12.0, 3.0, 1.0).0, "startup", "one packet of four");
+    let few = after(5.0, 3.0, 5.0).0;
+    assert_eq!(few, "startup", "what validates a path that loses half");
+    let (state, window) = after(12.0, 20.0, 5.0);
     assert_eq!(state, "steady", "a fifth");
     assert!(window <= before, "{window} of {before} packets");
 }
