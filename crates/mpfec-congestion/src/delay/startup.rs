@@ -1,5 +1,7 @@
 //! Start-up: doubles the window every round until a queue or a plateau shows.
 
+use std::time::Instant;
+
 use super::round::Round;
 use super::steady::{DEEP, Drain, Steady};
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode, QUEUE_NOISE};
@@ -18,6 +20,8 @@ pub(super) struct Startup {
     recent_min: f64,
     recent_packets: u32,
     recent_acks: u32,
+    /// When the first of them came, and when the packet left that it was for.
+    recent_since: Option<(Instant, Instant)>,
     /// Nothing is known yet of what the path carries.
     is_first: bool,
     /// Windows per round trip that the pacer lets out.
@@ -34,6 +38,7 @@ impl Startup {
             recent_min: f64::INFINITY,
             recent_packets: 0,
             recent_acks: 0,
+            recent_since: None,
             is_first: false,
             pace: 2.0,
         }
@@ -98,7 +103,8 @@ impl Delay {
 
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
-    /// packet times, or when loss leaves no doubt.
+    /// packet times, or when loss leaves no doubt. What comes all at once was held up by a host that
+    /// stood still, and not by a queue.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.raise_first_window(ack);
         let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
@@ -116,8 +122,14 @@ impl Delay {
         startup.recent_packets = startup.recent_packets.saturating_add(ack.packets);
         startup.recent_acks = startup.recent_acks.saturating_add(1);
         let mut risen = 0.0;
+        let (since, sent_since) = *startup.recent_since.get_or_insert((ack.now, ack.sent_at));
         if startup.recent_packets >= 8 && startup.recent_acks >= 3 {
-            risen = startup.recent_min;
+            let came_in = ack.now.saturating_duration_since(since);
+            let left_in = ack.sent_at.saturating_duration_since(sent_since);
+            if 2 * came_in >= left_in {
+                risen = startup.recent_min;
+            }
+            startup.recent_since = None;
             startup.recent_min = f64::INFINITY;
             startup.recent_packets = 0;
             startup.recent_acks = 0;
