@@ -104,7 +104,7 @@ impl Delay {
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
     /// packet times, or when loss leaves no doubt. What comes all at once was held up by a host that
-    /// stood still, and not by a queue.
+    /// stood still, and not by a queue, and a few packets in a small window make none.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.raise_first_window(ack);
         let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
@@ -133,7 +133,7 @@ impl Delay {
             startup.recent_min = f64::INFINITY;
             startup.recent_packets = 0;
             startup.recent_acks = 0;
-        } else if self.window < 32.0 && round_min.is_finite() {
+        } else if may_grow && self.window < 32.0 && round_min.is_finite() {
             risen = round_min;
         }
         let limit = (floor / 8.0)

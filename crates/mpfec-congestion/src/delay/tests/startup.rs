@@ -268,3 +268,21 @@ fn a_queue_ends_start_up_and_not_what_a_host_lets_go_at_once_that_stood_still() 
     assert_eq!(state_when_late(Duration::from_micros(50)), "startup");
     assert_eq!(state_when_late(Duration::from_millis(4)), "steady");
 }
+
+#[test]
+fn a_late_acknowledgement_does_not_end_start_up_where_only_a_few_packets_leave() {
+    let after = |in_flight: f64, app_limited: bool| {
+        let mut link = measured(0.2, 0.0);
+        let pass = |link: &mut Link, rtt| {
+            link.now += Duration::from_millis(20);
+            link.ack(1, Duration::from_millis(rtt), in_flight, app_limited);
+        };
+        while link.control.round.acked > 0.0 {
+            pass(&mut link, 200);
+        }
+        pass(&mut link, 245);
+        link.control.state()
+    };
+    assert_eq!(after(2.0, true), "startup");
+    assert_eq!(after(20.0, false), "steady");
+}
