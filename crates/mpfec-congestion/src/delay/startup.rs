@@ -123,11 +123,12 @@ impl Delay {
         startup.recent_acks = startup.recent_acks.saturating_add(1);
         let mut risen = 0.0;
         let (since, sent_since) = *startup.recent_since.get_or_insert((ack.now, ack.sent_at));
-        let came_in = ack.now.saturating_duration_since(since);
-        let left_in = ack.sent_at.saturating_duration_since(sent_since);
-        let is_paced = 2 * came_in >= left_in;
-        if startup.recent_packets >= 8 && startup.recent_acks >= 3 && is_paced {
-            risen = startup.recent_min;
+        if startup.recent_packets >= 8 && startup.recent_acks >= 3 {
+            let came_in = ack.now.saturating_duration_since(since);
+            let left_in = ack.sent_at.saturating_duration_since(sent_since);
+            if 2 * came_in >= left_in {
+                risen = startup.recent_min;
+            }
             startup.recent_since = None;
             startup.recent_min = f64::INFINITY;
             startup.recent_packets = 0;
