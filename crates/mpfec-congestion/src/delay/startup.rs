@@ -14,14 +14,11 @@ pub(super) struct Startup {
     /// Window when the round began: it at most doubles in one.
     window_before: f64,
     acked_before: f64,
+    /// Most packets in flight in the round before, of which losses are noticed in this one.
+    in_flight_before: f64,
     /// Rounds in a row in which hardly more was acknowledged than in the one before.
     flat: u32,
-    /// Smallest delay above the floor of the last few acknowledgements, seconds.
-    recent_min: f64,
-    recent_packets: u32,
-    recent_acks: u32,
-    /// When the first of them came, and when the packet left that it was for.
-    recent_since: Option<(Instant, Instant)>,
+    recent: Option<Group>,
     /// Nothing is known yet of what the path carries.
     is_first: bool,
     /// Windows per round trip that the pacer lets out.
@@ -34,11 +31,9 @@ impl Startup {
             rounds: 0,
             window_before: window,
             acked_before: 0.0,
+            in_flight_before: 0.0,
             flat: 0,
-            recent_min: f64::INFINITY,
-            recent_packets: 0,
-            recent_acks: 0,
-            recent_since: None,
+            recent: None,
             is_first: false,
             pace: 2.0,
         }
@@ -60,6 +55,52 @@ impl Startup {
     pub(super) fn resize(&mut self, scale: f64, kept: f64) {
         self.window_before *= kept;
         self.acked_before *= scale;
+        self.in_flight_before *= scale;
+    }
+}
+
+/// Acknowledgements in a row, enough of them to tell a queue from noise.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    /// When the first of them came, and when the packet left that it was for.
+    since: (Instant, Instant),
+    /// Smallest delay above the floor, seconds.
+    delay_min: f64,
+    packets: u32,
+    acks: u32,
+}
+
+impl Group {
+    fn new(ack: &Ack<'_>) -> Self {
+        Self {
+            since: (ack.now, ack.sent_at),
+            delay_min: f64::INFINITY,
+            packets: 0,
+            acks: 0,
+        }
+    }
+
+    fn add(&mut self, ack: &Ack<'_>, delay: f64) {
+        self.delay_min = self.delay_min.min(delay);
+        self.packets = self.packets.saturating_add(ack.packets);
+        self.acks = self.acks.saturating_add(1);
+    }
+
+    /// The smallest delay of a group that ends with `ack`, if it does. What came in less than half
+    /// of the time in which it left was held up by a host that stood still, and not by a queue, or
+    /// came in an aggregate: it waits for more. For no longer than `floor` seconds, and says nothing
+    /// then: the first packets of a path may have been acknowledged long after they left.
+    fn ends(&self, ack: &Ack<'_>, floor: f64) -> Option<f64> {
+        if self.packets < 8 || self.acks < 3 {
+            return None;
+        }
+        let came_in = ack.now.saturating_duration_since(self.since.0);
+        let left_in = ack.sent_at.saturating_duration_since(self.since.1);
+        if 2 * came_in >= left_in {
+            Some(self.delay_min)
+        } else {
+            (came_in.as_secs_f64() > floor).then_some(0.0)
+        }
     }
 }
 
@@ -103,8 +144,7 @@ impl Delay {
 
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
-    /// packet times, or when loss leaves no doubt. What comes all at once was held up by a host that
-    /// stood still, and not by a queue, and a few packets in a small window make none.
+    /// packet times, or when loss leaves no doubt.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.raise_first_window(ack);
         let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
@@ -118,21 +158,12 @@ impl Delay {
             let limit = (2.0 * startup.window_before).min(MAX_WINDOW);
             self.window = grown.min(limit).max(self.window);
         }
-        startup.recent_min = startup.recent_min.min(delay);
-        startup.recent_packets = startup.recent_packets.saturating_add(ack.packets);
-        startup.recent_acks = startup.recent_acks.saturating_add(1);
+        let recent = startup.recent.get_or_insert_with(|| Group::new(ack));
+        recent.add(ack, delay);
         let mut risen = 0.0;
-        let (since, sent_since) = *startup.recent_since.get_or_insert((ack.now, ack.sent_at));
-        if startup.recent_packets >= 8 && startup.recent_acks >= 3 {
-            let came_in = ack.now.saturating_duration_since(since);
-            let left_in = ack.sent_at.saturating_duration_since(sent_since);
-            if 2 * came_in >= left_in {
-                risen = startup.recent_min;
-            }
-            startup.recent_since = None;
-            startup.recent_min = f64::INFINITY;
-            startup.recent_packets = 0;
-            startup.recent_acks = 0;
+        if let Some(delay_min) = recent.ends(ack, floor) {
+            risen = delay_min;
+            startup.recent = None;
         } else if may_grow && self.window < 32.0 && round_min.is_finite() {
             risen = round_min;
         }
@@ -159,11 +190,12 @@ impl Delay {
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
         // queue again and again, and no rate that stops growing would ever show it. A few packets
         // are none: what a link takes of those that validate it says nothing of a queue.
-        let is_burst_overrun = !limited
-            && round.in_flight_max >= BURST
-            && round.lost >= BURST_LOSSES
-            && round.lost > BURST_OVERRUN * round.acked;
-        let is_overrun = (is_flat || !limited) && round.lost > OVERRUN * round.acked;
+        let in_flight = std::mem::replace(&mut startup.in_flight_before, round.in_flight_max);
+        let is_burst = !limited && in_flight >= BURST;
+        let is_burst_overrun =
+            is_burst && round.lost >= BURST_LOSSES && round.lost > BURST_OVERRUN * round.acked;
+        let is_filled = is_flat && limited;
+        let is_overrun = (is_filled || is_burst) && round.lost > OVERRUN * round.acked;
         if is_overrun || is_burst_overrun {
             return self.leave_overrun();
         }

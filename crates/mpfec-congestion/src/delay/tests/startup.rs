@@ -224,6 +224,14 @@ fn bursts_that_lose_a_seventh_end_start_up_though_the_window_is_never_full() {
     assert_eq!(after(12.0, 3.0, 1.0).0, "startup", "one packet of four");
     let few = after(5.0, 3.0, 5.0).0;
     assert_eq!(few, "startup", "what validates a path that loses half");
+    // Noticed when bulk has begun.
+    let mut link = Link::new(10_000.0, 0.05, 50.0);
+    for (in_flight, acked, lost) in [(4.0, 4.0, 0.0), (25.0, 2.0, 8.0)] {
+        let mut round = Round::new();
+        (round.in_flight_max, round.acked, round.lost) = (in_flight, acked, lost);
+        link.control.startup_on_round(&round, false);
+    }
+    assert_eq!(link.control.state(), "startup", "what had validated it");
     let (state, window) = after(12.0, 20.0, 5.0);
     assert_eq!(state, "steady", "a fifth");
     assert!(window <= before, "{window} of {before} packets");
@@ -248,8 +256,9 @@ fn the_first_round_after_start_up_bounds_the_window_by_what_it_delivers() {
 }
 
 /// The state of start-up on a path of 600 ms after twenty acknowledgements of two packets, which
-/// came so long after one another and left 4 ms after one another, the first of them 700 ms before.
-fn state_when_late(apart: Duration) -> &'static str {
+/// came in bunches, so long after one another, and left 4 ms after one another, the first of them
+/// 700 ms before.
+fn state_when_late(bunch: u32, apart: Duration) -> &'static str {
     let mut link = Link::new(10_000.0, 0.6, 50.0);
     link.rounds(3, f64::INFINITY);
     assert_eq!(link.control.state(), "startup", "{:?}", link.control);
@@ -258,15 +267,37 @@ fn state_when_late(apart: Duration) -> &'static str {
     for nth in 0..20 {
         let rtt = link.now - (sent + nth * Duration::from_millis(4));
         link.ack(2, rtt, window(&link), false);
-        link.now += apart;
+        if (nth + 1) % bunch == 0 {
+            link.now += apart;
+        }
     }
     link.control.state()
 }
 
 #[test]
 fn a_queue_ends_start_up_and_not_what_a_host_lets_go_at_once_that_stood_still() {
-    assert_eq!(state_when_late(Duration::from_micros(50)), "startup");
-    assert_eq!(state_when_late(Duration::from_millis(4)), "steady");
+    let ms = Duration::from_millis;
+    assert_eq!(state_when_late(1, Duration::from_micros(50)), "startup");
+    assert_eq!(state_when_late(1, ms(4)), "steady");
+    assert_eq!(
+        state_when_late(5, ms(20)),
+        "steady",
+        "as of aggregated frames"
+    );
+}
+
+#[test]
+fn a_first_packet_acknowledged_long_after_it_left_hides_no_queue() {
+    let mut link = Link::new(10_000.0, 0.2, 50.0);
+    let ms = Duration::from_millis;
+    link.ack(1, ms(8000), 1.0, false);
+    link.rounds(3, f64::INFINITY);
+    assert_eq!(link.control.state(), "startup", "{:?}", link.control);
+    for _ in 0..60 {
+        link.ack(8, ms(300), window(&link), false);
+        link.now += ms(4);
+    }
+    assert_eq!(link.control.state(), "steady", "a queue of 100 ms");
 }
 
 #[test]
