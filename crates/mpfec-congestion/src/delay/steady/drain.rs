@@ -75,8 +75,11 @@ impl Delay {
         let (rounds, least) = if is_short { (8.0, 2.0) } else { (20.0, 3.0) };
         let often: f64 = rounds * (1.0 - DEEP * (1.0 - p0));
         let often = often.ceil().max(least) as u32;
+        let knows_well = self.evidence.knows_clean_loss_well();
+        let is_unsure = !knows_well && drained < MANY && p0 > MUCH;
+        let often = if is_unsure { often.min(UNSURE) } else { often };
         let knows = if is_short {
-            self.evidence.knows_clean_loss_well()
+            knows_well
         } else {
             self.evidence.knows_clean_loss()
         };
@@ -119,5 +122,10 @@ const DRAIN_EVERY: u32 = 8;
 /// lets out fewer packets than it takes to know it.
 const BLIND: u32 = 8;
 const FEW: f64 = 20.0;
+/// Drains of which one is deep while few packets have shown what the link loses, each shows less
+/// than so many more, and it is so much that what refills the window hangs on it.
+const UNSURE: u32 = 4;
+const MANY: f64 = 64.0;
+const MUCH: f64 = 0.4;
 /// Part of what is delivered that a deep drain lets out: the queue empties even if nothing is lost.
 pub(in crate::delay) const DEEP: f64 = 0.9;

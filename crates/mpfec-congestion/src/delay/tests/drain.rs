@@ -221,3 +221,43 @@ fn drains_that_lost_nothing_by_chance_are_not_the_last_deep_ones_where_packets_g
     assert!(drains_deeply_where_it_loses(2));
     assert!(!drains_deeply_where_it_loses(0));
 }
+
+/// Rounds until a deep drain on a link that carries `packets` in a round trip, of whose packets 45
+/// have shown that it loses every other one.
+fn rounds_until_a_deep_drain(packets: f64) -> u32 {
+    let mut link = settled(packets / 0.1, 0.1, 50.0, packets + 8.0);
+    let delays = Delays {
+        own: 0.0,
+        least: 0.0,
+        packet_time: 0.1 / packets,
+    };
+    let losses = Losses {
+        lost: 22,
+        drained: 22,
+        runs: 22,
+        delay: None,
+    };
+    let lesson = Lesson::DeeplyDrained;
+    let evidence = &mut link.control.evidence;
+    evidence.on_ack(delays, 23.0, losses, (lesson, lesson));
+    for rounds in 1..200 {
+        link.round(f64::INFINITY);
+        let Mode::Steady(steady) = &link.control.mode else {
+            panic!("{:?}", link.control);
+        };
+        if matches!(steady.drain, Drain::First { deep: true, .. }) {
+            return rounds;
+        }
+    }
+    200
+}
+
+#[test]
+fn deep_drains_follow_soon_where_each_shows_little_of_what_the_link_loses() {
+    let (small, large) = (
+        rounds_until_a_deep_drain(40.0),
+        rounds_until_a_deep_drain(100.0),
+    );
+    assert!(small <= 45, "{small} rounds");
+    assert!(large > 2 * small, "{large} rounds where one shows 90");
+}
