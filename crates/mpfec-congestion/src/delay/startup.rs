@@ -14,8 +14,6 @@ pub(super) struct Startup {
     /// Window when the round began: it at most doubles in one.
     window_before: f64,
     acked_before: f64,
-    /// Most packets in flight in the round before, of which losses are noticed in this one.
-    in_flight_before: f64,
     /// Rounds in a row in which hardly more was acknowledged than in the one before.
     flat: u32,
     recent: Option<Group>,
@@ -31,7 +29,6 @@ impl Startup {
             rounds: 0,
             window_before: window,
             acked_before: 0.0,
-            in_flight_before: 0.0,
             flat: 0,
             recent: None,
             is_first: false,
@@ -55,7 +52,6 @@ impl Startup {
     pub(super) fn resize(&mut self, scale: f64, kept: f64) {
         self.window_before *= kept;
         self.acked_before *= scale;
-        self.in_flight_before *= scale;
     }
 }
 
@@ -190,12 +186,11 @@ impl Delay {
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
         // queue again and again, and no rate that stops growing would ever show it. A few packets
         // are none: what a link takes of those that validate it says nothing of a queue.
-        let in_flight = std::mem::replace(&mut startup.in_flight_before, round.in_flight_max);
-        let is_burst = !limited && in_flight >= BURST;
-        let is_burst_overrun =
-            is_burst && round.lost >= BURST_LOSSES && round.lost > BURST_OVERRUN * round.acked;
-        let is_filled = is_flat && limited;
-        let is_overrun = (is_filled || is_burst) && round.lost > OVERRUN * round.acked;
+        let is_burst_overrun = !limited
+            && round.in_flight_max >= BURST
+            && round.lost >= BURST_LOSSES
+            && round.lost > BURST_OVERRUN * round.acked;
+        let is_overrun = (is_flat || !limited) && round.lost > OVERRUN * round.acked;
         if is_overrun || is_burst_overrun {
             return self.leave_overrun();
         }
