@@ -306,8 +306,12 @@ impl Delay {
 }
 
 impl CongestionController for Delay {
-    fn on_packet_sent(&mut self, _now: Instant, _bytes: u64, in_flight: u64) {
-        self.round.in_flight_max = self.round.in_flight_max.max(in_flight as f64 / self.mss);
+    fn on_packet_sent(&mut self, now: Instant, _bytes: u64, in_flight: u64) {
+        let in_flight = in_flight as f64 / self.mss;
+        self.round.in_flight_max = self.round.in_flight_max.max(in_flight);
+        if let Mode::Startup(startup) = &mut self.mode {
+            startup.on_packet_sent(now, in_flight);
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -430,6 +434,9 @@ impl CongestionController for Delay {
             self.evidence.on_unexplained(packets);
         } else {
             self.losses.lost += packets;
+            if let Mode::Startup(startup) = &mut self.mode {
+                startup.on_lost(event.sent_at, packets);
+            }
             self.lost_sent_at = self.lost_sent_at.max(Some(event.sent_at));
             self.losses.runs = self.losses.runs.saturating_add(event.runs);
             if self

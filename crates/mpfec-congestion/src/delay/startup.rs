@@ -17,6 +17,10 @@ pub(super) struct Startup {
     /// Rounds in a row in which hardly more was acknowledged than in the one before.
     flat: u32,
     recent: Option<Group>,
+    /// Since when there have been bursts: losses of before are not theirs.
+    bursts_since: Option<Instant>,
+    /// Packets of before that were noticed as lost in this round.
+    lost_before: f64,
     /// Nothing is known yet of what the path carries.
     is_first: bool,
     /// Windows per round trip that the pacer lets out.
@@ -31,6 +35,8 @@ impl Startup {
             acked_before: 0.0,
             flat: 0,
             recent: None,
+            bursts_since: None,
+            lost_before: 0.0,
             is_first: false,
             pace: 2.0,
         }
@@ -46,6 +52,20 @@ impl Startup {
 
     pub(super) fn pace(&self) -> f64 {
         self.pace
+    }
+
+    /// A packet leaves, the last of `in_flight` packets.
+    pub(super) fn on_packet_sent(&mut self, now: Instant, in_flight: f64) {
+        if in_flight >= BURST {
+            self.bursts_since.get_or_insert(now);
+        }
+    }
+
+    /// Packets were lost, the newest of which left at `sent_at`.
+    pub(super) fn on_lost(&mut self, sent_at: Instant, packets: u64) {
+        if self.bursts_since.is_none_or(|since| sent_at < since) {
+            self.lost_before += packets as f64;
+        }
     }
 
     /// A packet of before is `scale` packets now, and the window `kept` times as many.
@@ -185,12 +205,14 @@ impl Delay {
         let is_flat = round.acked < 1.3 * startup.acked_before;
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
         // queue again and again, and no rate that stops growing would ever show it. A few packets
-        // are none: what a link takes of those that validate it says nothing of a queue.
+        // are none: what a link takes of those that validate it says nothing of a queue, and may
+        // be noticed when bulk has begun.
+        let lost = round.lost - std::mem::take(&mut startup.lost_before);
         let is_burst_overrun = !limited
             && round.in_flight_max >= BURST
-            && round.lost >= BURST_LOSSES
-            && round.lost > BURST_OVERRUN * round.acked;
-        let is_overrun = (is_flat || !limited) && round.lost > OVERRUN * round.acked;
+            && lost >= BURST_LOSSES
+            && lost > BURST_OVERRUN * round.acked;
+        let is_overrun = is_flat && limited && round.lost > OVERRUN * round.acked;
         if is_overrun || is_burst_overrun {
             return self.leave_overrun();
         }

@@ -83,8 +83,8 @@ fn the_hardest_setups_of_each_paper_reach_their_share() {
 #[test]
 fn a_path_that_loses_half_has_its_part_of_bulk_that_follows_messages() {
     let shares: Vec<f64> = (1..=6).map(|seed| bulk_after(8, "fmtcp-4", seed)).collect();
-    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(mean >= 0.9, "{shares:.2?} of the limit, seeds 1 to 6");
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    assert!(least >= 0.95, "{shares:.2?} of the limit, seeds 1 to 6");
 }
 
 #[test]

@@ -224,6 +224,24 @@ fn bursts_that_lose_a_seventh_end_start_up_though_the_window_is_never_full() {
     assert_eq!(after(12.0, 3.0, 1.0).0, "startup", "one packet of four");
     let few = after(5.0, 3.0, 5.0).0;
     assert_eq!(few, "startup", "what validates a path that loses half");
+    // Noticed when bulk has begun.
+    let mut link = Link::new(10_000.0, 0.05, 50.0);
+    let packets = |count: u64| count * u64::from(MSS);
+    let validated = link.now;
+    link.control
+        .on_packet_sent(validated, packets(1), packets(4));
+    link.now += Duration::from_millis(10);
+    link.control
+        .on_packet_sent(link.now, packets(1), packets(25));
+    link.lose(8, validated);
+    let mut round = Round::new();
+    (round.in_flight_max, round.acked, round.lost) = (25.0, 2.0, 8.0);
+    link.control.startup_on_round(&round, false);
+    assert_eq!(link.control.state(), "startup", "what had validated it");
+    let sent_at = link.now;
+    link.lose(8, sent_at);
+    link.control.startup_on_round(&round, false);
+    assert_eq!(link.control.state(), "steady", "those of the burst");
     let (state, window) = after(12.0, 20.0, 5.0);
     assert_eq!(state, "steady", "a fifth");
     assert!(window <= before, "{window} of {before} packets");
