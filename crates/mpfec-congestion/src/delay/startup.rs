@@ -1,6 +1,6 @@
 //! Start-up: doubles the window every round until a queue or a plateau shows.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::round::Round;
 use super::steady::{DEEP, Drain, Steady};
@@ -17,6 +17,8 @@ pub(super) struct Startup {
     /// Rounds in a row in which hardly more was acknowledged than in the one before.
     flat: u32,
     recent: Option<Group>,
+    /// Those of this round so far.
+    opening: Option<Group>,
     /// Since when there have been bursts: losses of before are not theirs.
     bursts_since: Option<Instant>,
     /// Packets of before that were noticed as lost in this round.
@@ -35,6 +37,7 @@ impl Startup {
             acked_before: 0.0,
             flat: 0,
             recent: None,
+            opening: None,
             bursts_since: None,
             lost_before: 0.0,
             is_first: false,
@@ -102,6 +105,13 @@ impl Group {
         self.acks = self.acks.saturating_add(1);
     }
 
+    /// The times in which a group that ends with `ack` came and had left.
+    fn times(&self, ack: &Ack<'_>) -> (Duration, Duration) {
+        let came_in = ack.now.saturating_duration_since(self.since.0);
+        let left_in = ack.sent_at.saturating_duration_since(self.since.1);
+        (came_in, left_in)
+    }
+
     /// The smallest delay of a group that ends with `ack`, if it does. What came in less than half
     /// of the time in which it left was held up by a host that stood still, and not by a queue, or
     /// came in an aggregate: it waits for more. For no longer than `floor` seconds, and says nothing
@@ -110,13 +120,21 @@ impl Group {
         if self.packets < 8 || self.acks < 3 {
             return None;
         }
-        let came_in = ack.now.saturating_duration_since(self.since.0);
-        let left_in = ack.sent_at.saturating_duration_since(self.since.1);
+        let (came_in, left_in) = self.times(ack);
         if 2 * came_in >= left_in {
             Some(self.delay_min)
         } else {
             (came_in.as_secs_f64() > floor).then_some(0.0)
         }
+    }
+
+    /// The smallest delay so far, where a window is so small that a few packets more may overrun
+    /// a queue: of two acknowledgements at least, for one may have been held up, and not of such
+    /// as a host that stood still lets go at once.
+    fn shows(&self, ack: &Ack<'_>) -> Option<f64> {
+        let (came_in, left_in) = self.times(ack);
+        let is_paced = came_in >= APART && 2 * came_in >= left_in;
+        (self.acks >= 2 && is_paced).then_some(self.delay_min)
     }
 }
 
@@ -163,7 +181,7 @@ impl Delay {
     /// packet times, or when loss leaves no doubt.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.raise_first_window(ack);
-        let (floor, round_min) = (self.floor_seconds(), self.round.delay_min);
+        let floor = self.floor_seconds();
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
         let Mode::Startup(startup) = &mut self.mode else {
@@ -176,12 +194,14 @@ impl Delay {
         }
         let recent = startup.recent.get_or_insert_with(|| Group::new(ack));
         recent.add(ack, delay);
+        let opening = startup.opening.get_or_insert_with(|| Group::new(ack));
+        opening.add(ack, delay);
         let mut risen = 0.0;
         if let Some(delay_min) = recent.ends(ack, floor) {
             risen = delay_min;
             startup.recent = None;
-        } else if may_grow && self.window < 32.0 && round_min.is_finite() {
-            risen = round_min;
+        } else if may_grow && self.window < SMALL {
+            risen = opening.shows(ack).unwrap_or(0.0);
         }
         let limit = (floor / 8.0)
             .clamp(0.002, 0.016)
@@ -201,7 +221,10 @@ impl Delay {
             return;
         };
         startup.window_before = self.window;
-        (startup.is_first, startup.pace) = (false, 2.0);
+        startup.opening = None;
+        startup.pace = 2.0;
+        // What validates a path, and keeps it, says nothing of what it carries.
+        startup.is_first &= !limited && round.acked < UNTRIED;
         let is_flat = round.acked < 1.3 * startup.acked_before;
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
         // queue again and again, and no rate that stops growing would ever show it. A few packets
@@ -273,6 +296,10 @@ impl Delay {
     }
 }
 
+/// With a smaller window the first acknowledgements of a round may show a queue.
+const SMALL: f64 = 32.0;
+/// What comes in less time may have been read at once.
+const APART: Duration = Duration::from_millis(1);
 /// Packets lost for each delivered one, which no link loses by itself and remains of use.
 const OVERRUN: f64 = 4.0;
 /// As many times as many lost, and no fewer, of a round that the window did not limit.

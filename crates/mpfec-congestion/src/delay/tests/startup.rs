@@ -310,20 +310,50 @@ fn a_first_packet_acknowledged_long_after_it_left_hides_no_queue() {
     assert_eq!(link.control.state(), "steady", "a queue of 100 ms");
 }
 
-#[test]
-fn a_late_acknowledgement_does_not_end_start_up_where_only_a_few_packets_leave() {
-    let after = |in_flight: f64, app_limited: bool| {
-        let mut link = measured(0.2, 0.0);
-        let pass = |link: &mut Link, rtt| {
-            link.now += Duration::from_millis(20);
-            link.ack(1, Duration::from_millis(rtt), in_flight, app_limited);
-        };
-        while link.control.round.acked > 0.0 {
-            pass(&mut link, 200);
-        }
-        pass(&mut link, 245);
-        link.control.state()
+/// The state of start-up with 20 packets, `in_flight` of them on their way, after acknowledgements
+/// that come so many milliseconds after one another, with so many of RTT, of 200 without a queue.
+fn state_of_few(in_flight: f64, app_limited: bool, late: &[(u64, u64)]) -> &'static str {
+    let mut link = measured(0.2, 0.0);
+    let pass = |link: &mut Link, apart, rtt| {
+        link.now += Duration::from_millis(apart);
+        link.ack(1, Duration::from_millis(rtt), in_flight, app_limited);
     };
-    assert_eq!(after(2.0, true), "startup");
-    assert_eq!(after(20.0, false), "steady");
+    while link.control.round.acked > 0.0 {
+        pass(&mut link, 50, 200);
+    }
+    for (apart, rtt) in late {
+        pass(&mut link, *apart, *rtt);
+    }
+    link.control.state()
+}
+
+#[test]
+fn two_late_acknowledgements_end_start_up_with_a_small_window_that_is_full() {
+    let late = [(20, 245), (20, 245)];
+    assert_eq!(state_of_few(2.0, true, &late), "startup");
+    assert_eq!(state_of_few(20.0, false, &late), "steady");
+}
+
+#[test]
+fn one_that_a_host_held_up_or_two_that_it_let_go_at_once_do_not() {
+    assert_eq!(state_of_few(20.0, false, &[(20, 245)]), "startup");
+    for second in [245, 225] {
+        let at_once = [(20, 245), (0, second)];
+        assert_eq!(state_of_few(20.0, false, &at_once), "startup", "{second}");
+    }
+    let then_in_time = [(20, 245), (0, 225), (5, 210), (15, 200), (20, 200)];
+    assert_eq!(state_of_few(20.0, false, &then_in_time), "startup");
+}
+
+#[test]
+fn a_long_path_that_was_only_kept_begins_as_a_new_one() {
+    let mut link = Link::new(10_000.0, 0.6, 50.0);
+    link.sibling_rate = 0;
+    link.sibling_rtt = Some(Duration::from_millis(200));
+    link.rounds(4, 1.0);
+    link.sibling_rate = 400 * u64::from(MSS);
+    link.now += Duration::from_millis(600);
+    link.ack(1, Duration::from_millis(600), 20.0, false);
+    let window = window(&link);
+    assert!((230.0..=250.0).contains(&window), "{window} packets");
 }
