@@ -134,7 +134,7 @@ impl Group {
     fn shows(&self, ack: &Ack<'_>) -> Option<f64> {
         let (came_in, left_in) = self.times(ack);
         let is_paced = came_in >= APART && 2 * came_in >= left_in;
-        (self.acks >= 2 && is_paced).then_some(self.delay_min)
+        is_paced.then_some(self.delay_min)
     }
 }
 

@@ -341,6 +341,8 @@ fn one_that_a_host_held_up_or_two_that_it_let_go_at_once_do_not() {
         let at_once = [(20, 245), (0, second)];
         assert_eq!(state_of_few(20.0, false, &at_once), "startup", "{second}");
     }
+    let in_a_hurry = [(20, 300), (2, 282)];
+    assert_eq!(state_of_few(20.0, false, &in_a_hurry), "startup");
     let then_in_time = [(20, 245), (0, 225), (5, 210), (15, 200), (20, 200)];
     assert_eq!(state_of_few(20.0, false, &then_in_time), "startup");
 }
