@@ -181,8 +181,8 @@ impl Connection {
             if sent.eliciting == Eliciting::Late {
                 oldest_late = Some(oldest_late.map_or(sent.sent_at, |at| sent.sent_at.min(at)));
             }
-            path.reordering
-                .on_acked(packet.was_lost, packet.overtaken_by);
+            let age = now.saturating_duration_since(sent.sent_at);
+            path.on_order(packet.was_lost, packet.overtaken_by, age);
             if !sent.in_flight {
                 continue;
             }

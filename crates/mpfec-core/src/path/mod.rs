@@ -278,8 +278,21 @@ impl Path {
 
     /// Age at which a packet older than an acknowledged one is lost (RFC 9002 §6.1.2).
     pub(crate) fn loss_delay(&self) -> Duration {
-        let rtt = self.rtt.smoothed().max(self.rtt.latest());
-        (rtt * 9 / 8).max(Duration::from_millis(1)) + self.parity_wait()
+        let wait = self.loss_rtt().mul_f64(self.reordering.time_threshold());
+        wait.max(Duration::from_millis(1)) + self.parity_wait()
+    }
+
+    /// The round trip that the time threshold is a multiple of (RFC 9002 §6.1.2).
+    fn loss_rtt(&self) -> Duration {
+        self.rtt.smoothed().max(self.rtt.latest())
+    }
+
+    /// A packet was acknowledged `age` after it left, when one `overtaken_by` numbers later had
+    /// been, and whether it had been declared lost.
+    pub(crate) fn on_order(&mut self, was_lost: bool, overtaken_by: u64, age: Duration) {
+        let rtt = self.loss_rtt().max(Duration::from_millis(1));
+        let age = age.as_secs_f64() / rtt.as_secs_f64();
+        self.reordering.on_acked(was_lost, overtaken_by, age);
     }
 
     /// Whether window and pacer let a full packet out now.

@@ -1,22 +1,38 @@
-//! How far packets overtake each other on a path: the packet threshold (RFC 9002 §6.1.1)
-//! learnt from losses that turned out to be none.
+//! How far packets overtake each other on a path: the packet threshold (RFC 9002 §6.1.1) and the
+//! time threshold (§6.1.2), learnt from losses that turned out to be none.
 
-/// The packet threshold of a path. A spurious loss raises it at once; it falls again when
-/// packets have long kept their order.
+/// The thresholds of a path. A spurious loss raises them at once; they fall again when packets
+/// have long kept their order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reordering {
-    threshold: u64,
-    /// What the threshold had to be in this period.
-    needed: u64,
+    current: Thresholds,
+    /// What they had to be in this period.
+    needed: Thresholds,
     /// Acknowledged packets of this period.
     acked: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Thresholds {
+    packets: u64,
+    /// In round trips.
+    time: f64,
+}
+
+impl Thresholds {
+    fn at_least(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.max(other.packets),
+            time: self.time.max(other.time),
+        }
+    }
 }
 
 impl Default for Reordering {
     fn default() -> Self {
         Self {
-            threshold: MIN_THRESHOLD,
-            needed: MIN_THRESHOLD,
+            current: LEAST,
+            needed: LEAST,
             acked: 0,
         }
     }
@@ -25,37 +41,52 @@ impl Default for Reordering {
 impl Reordering {
     /// A packet so many numbers behind the largest acknowledged one is lost.
     pub(crate) fn threshold(&self) -> u64 {
-        self.threshold
+        self.current.packets
     }
 
-    /// A packet was acknowledged: whether it had been declared lost, and how far behind the
-    /// largest acknowledged number it was ([`Acked::overtaken_by`](super::Acked)).
-    pub(crate) fn on_acked(&mut self, was_lost: bool, overtaken_by: u64) {
+    /// A packet behind an acknowledged one is lost when it left so many round trips ago.
+    pub(crate) fn time_threshold(&self) -> f64 {
+        self.current.time
+    }
+
+    /// A packet was acknowledged, `age` round trips after it left: whether it had been declared
+    /// lost, and how far behind the largest acknowledged number it was
+    /// ([`Acked::overtaken_by`](super::Acked)).
+    pub(crate) fn on_acked(&mut self, was_lost: bool, overtaken_by: u64, age: f64) {
         // A straggler from beyond the bound says nothing: no threshold would have waited.
-        if overtaken_by < MAX_THRESHOLD {
-            self.needed = self.needed.max(overtaken_by + 1);
+        if overtaken_by > 0 && age < LONGEST {
+            let needed = Thresholds {
+                packets: overtaken_by + 1,
+                time: (age + MARGIN).min(LONGEST),
+            };
+            self.needed = self.needed.at_least(needed);
             if was_lost {
-                self.threshold = self.threshold.max(self.needed);
+                self.current = self.current.at_least(self.needed);
             }
         }
         self.acked += 1;
         if self.acked >= PERIOD {
-            self.threshold = self
-                .threshold
-                .min(self.needed.max(self.threshold * 3 / 4))
-                .max(MIN_THRESHOLD);
-            self.needed = MIN_THRESHOLD;
+            let (kept, needed) = (self.current, self.needed);
+            self.current = LEAST.at_least(Thresholds {
+                packets: kept.packets.min(needed.packets.max(kept.packets * 3 / 4)),
+                time: kept.time.min(needed.time.max(0.75 * kept.time)),
+            });
+            self.needed = LEAST;
             self.acked = 0;
         }
     }
 }
 
-/// RFC 9002 §6.1.1: kPacketThreshold.
-const MIN_THRESHOLD: u64 = 3;
-/// Loss must be found before long even where packets are reordered for ever; the time
-/// threshold finds it on slow paths.
-const MAX_THRESHOLD: u64 = 128;
-/// Acknowledged packets without need for the threshold until it falls.
+/// RFC 9002 §6.1.1 and §6.1.2: kPacketThreshold and kTimeThreshold.
+const LEAST: Thresholds = Thresholds {
+    packets: 3,
+    time: 9.0 / 8.0,
+};
+/// Loss must be found before long even where packets are reordered for ever.
+const LONGEST: f64 = 2.0;
+/// Round trips beyond the latest packet yet, for the next may come later.
+const MARGIN: f64 = 1.0 / 16.0;
+/// Acknowledged packets without need for the thresholds until they fall.
 const PERIOD: u32 = 4096;
 
 #[cfg(test)]
@@ -63,38 +94,64 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spurious_loss_raises_the_threshold_just_above_it() {
+    fn a_spurious_loss_raises_both_thresholds_just_above_it() {
         let mut reordering = Reordering::default();
-        reordering.on_acked(false, 2);
-        assert_eq!(reordering.threshold(), 3);
-        reordering.on_acked(true, 9);
+        reordering.on_acked(false, 2, 1.5);
+        assert_eq!(
+            (reordering.threshold(), reordering.time_threshold()),
+            (3, 1.125)
+        );
+        reordering.on_acked(true, 9, 1.25);
         assert_eq!(reordering.threshold(), 10);
-        reordering.on_acked(true, 4);
-        assert_eq!(reordering.threshold(), 10);
+        // The packet that was not lost was later than this one.
+        assert_eq!(reordering.time_threshold(), 1.5 + MARGIN);
+        reordering.on_acked(true, 4, 1.0);
+        assert_eq!(
+            (reordering.threshold(), reordering.time_threshold()),
+            (10, 1.5 + MARGIN)
+        );
     }
 
     #[test]
-    fn a_packet_that_was_stuck_for_long_does_not_raise_the_threshold() {
+    fn packets_in_order_raise_nothing_however_late_they_are() {
         let mut reordering = Reordering::default();
-        reordering.on_acked(true, 5000);
-        assert_eq!(reordering.threshold(), 3);
+        reordering.on_acked(true, 0, 1.9);
+        assert_eq!(
+            (reordering.threshold(), reordering.time_threshold()),
+            (3, 1.125)
+        );
     }
 
     #[test]
-    fn the_threshold_falls_back_when_packets_keep_their_order() {
+    fn a_packet_that_was_stuck_for_long_does_not_raise_them() {
         let mut reordering = Reordering::default();
-        reordering.on_acked(true, 63);
+        reordering.on_acked(true, 5000, 2.5);
+        assert_eq!(
+            (reordering.threshold(), reordering.time_threshold()),
+            (3, 1.125)
+        );
+    }
+
+    #[test]
+    fn they_fall_back_when_packets_keep_their_order() {
+        let mut reordering = Reordering::default();
+        reordering.on_acked(true, 63, 1.9);
         for _ in 0..PERIOD {
-            reordering.on_acked(false, 40);
+            reordering.on_acked(false, 40, 1.2);
         }
-        assert_eq!(reordering.threshold(), 64, "used in the period just over");
+        let used = (reordering.threshold(), reordering.time_threshold());
+        assert_eq!(used, (64, 1.9 + MARGIN), "used in the period just over");
         for _ in 0..PERIOD {
-            reordering.on_acked(false, 40);
+            reordering.on_acked(false, 40, 1.2);
         }
-        assert_eq!(reordering.threshold(), 48);
+        let used = (reordering.threshold(), reordering.time_threshold());
+        assert_eq!(used, (48, 0.75 * (1.9 + MARGIN)));
         for _ in 0..20 * PERIOD {
-            reordering.on_acked(false, 0);
+            reordering.on_acked(false, 0, 1.0);
         }
-        assert_eq!(reordering.threshold(), 3);
+        assert_eq!(
+            (reordering.threshold(), reordering.time_threshold()),
+            (3, 1.125)
+        );
     }
 }
