@@ -48,6 +48,7 @@ mod count;
 mod departures;
 mod evidence;
 mod floor;
+mod noise;
 mod others;
 mod overruns;
 mod pace;
@@ -66,6 +67,7 @@ use self::compete::Compete;
 use self::departures::Departures;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
+use self::noise::Noise;
 use self::overruns::Overruns;
 use self::round::Round;
 use self::silence::Silence;
@@ -82,6 +84,7 @@ pub(crate) struct Delay {
     mode: Mode,
     window: f64,
     floor: Floors,
+    noise: Noise,
     round: Round,
     evidence: Evidence,
     departures: Departures,
@@ -162,6 +165,7 @@ impl Delay {
             mode: Mode::Startup(Startup::first(window)),
             window,
             floor: Floors::default(),
+            noise: Noise::default(),
             round: Round::new(),
             evidence: Evidence::new(),
             departures: Departures::default(),
@@ -192,7 +196,13 @@ impl Delay {
         }
     }
 
+    /// RTT of the empty path: what is above it is a queue.
     fn floor_seconds(&self) -> f64 {
+        self.least_seconds() + self.noise.get()
+    }
+
+    /// The least that the RTT of the empty path may be.
+    fn least_seconds(&self) -> f64 {
         self.floor.get().unwrap_or(self.srtt)
     }
 
@@ -235,6 +245,11 @@ impl Delay {
         }
     }
 
+    /// Whether what is acknowledged now was sent in a drain.
+    fn is_answered(&self) -> bool {
+        matches!(&self.mode, Mode::Steady(steady) if matches!(steady.drain, Drain::Answered { .. }))
+    }
+
     /// What the packets acknowledged now may teach about the link's own loss.
     fn lesson(&self) -> Lesson {
         match &self.mode {
@@ -274,6 +289,11 @@ impl Delay {
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
+        if self.is_answered() {
+            self.noise.on_drained(round);
+            let above = (round.rise_min - self.noise.get()).max(0.0);
+            self.queue_delay = self.queue_delay.min(above);
+        }
         self.batch = round.batch;
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
@@ -336,7 +356,8 @@ impl CongestionController for Delay {
             is_filled,
         };
         let is_new = self.floor.is_new_route(ack.route);
-        let delay = self.floor.on_sample(&sample);
+        let rise = self.floor.on_sample(&sample);
+        let delay = (rise - self.noise.get()).max(0.0);
         self.last_delay = delay;
         if let Mode::Steady(steady) = &mut self.mode
             && is_new
@@ -384,7 +405,7 @@ impl CongestionController for Delay {
             losses,
             (lesson, of_lost),
         );
-        self.round.on_ack(ack, delay, lost);
+        self.round.on_ack(ack, (rise, delay), lost);
         match self.mode {
             Mode::Startup(_) => {
                 self.startup_on_ack(ack, delay, lost);
@@ -471,6 +492,7 @@ impl CongestionController for Delay {
         self.window = MIN_WINDOW;
         self.mode = Mode::Startup(Startup::new(self.window));
         self.floor = Floors::default();
+        self.noise = Noise::default();
         self.departures = Departures::default();
         self.evidence.forget_delays();
         self.round = Round::new();

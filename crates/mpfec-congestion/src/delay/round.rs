@@ -20,6 +20,9 @@ pub(super) struct Round {
     pub(super) delay_max: f64,
     /// Sum of the delays of the packets acknowledged, seconds.
     pub(super) delay_sum: f64,
+    /// Smallest RTT above the least that is known, seconds, and the sum over the packets.
+    pub(super) rise_min: f64,
+    pub(super) rise_sum: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -36,6 +39,8 @@ impl Round {
             delay_min: f64::INFINITY,
             delay_max: 0.0,
             delay_sum: 0.0,
+            rise_min: f64::INFINITY,
+            rise_sum: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
@@ -64,7 +69,12 @@ impl Round {
         self.delay_sum / self.acked.max(1.0)
     }
 
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
+    /// Mean RTT above the least that is known, seconds.
+    pub(super) fn rise_mean(&self) -> f64 {
+        self.rise_sum / self.acked.max(1.0)
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, (rise, delay): (f64, f64), lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
         self.lost += lost as f64;
@@ -72,6 +82,8 @@ impl Round {
         self.delay_min = self.delay_min.min(delay);
         self.delay_max = self.delay_max.max(delay);
         self.delay_sum += delay * f64::from(ack.packets);
+        self.rise_min = self.rise_min.min(rise);
+        self.rise_sum += rise * f64::from(ack.packets);
         self.app_limited |= ack.app_limited;
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::carried::Carried;
 use super::compete::Test;
 use super::floor::Floors;
+use super::noise::Noise;
 use super::round::Round;
 use super::startup::Startup;
 use super::steady::Drain;
@@ -38,6 +39,7 @@ impl Delay {
         if now.saturating_duration_since(silence.since) > FORGETS {
             self.window = self.window.min(self.initial_window);
             self.floor = Floors::default();
+            self.noise = Noise::default();
             self.carried = Carried::default();
             self.mode = Mode::Startup(Startup::new(self.window));
         } else {

@@ -134,7 +134,7 @@ impl Delay {
         } else {
             excess
         };
-        let drained = DEEP * self.delivered_mean * floor;
+        let drained = DEEP * self.delivered_mean * self.least_seconds();
         let loss_delay = self.evidence.loss_delay();
         let p0 = self.evidence.baseline();
         // A path that has just become slower overflows by itself what it then holds.
@@ -358,7 +358,7 @@ impl Delay {
         }
         // An application that leaves the path idle now and then drains it by itself.
         if !round.app_limited {
-            self.start_drain(shrink);
+            self.start_drain();
         }
     }
 

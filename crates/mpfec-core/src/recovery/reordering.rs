@@ -56,8 +56,8 @@ impl Reordering {
         // A straggler from beyond the bound says nothing: no threshold would have waited.
         if overtaken_by > 0 && age < LONGEST {
             let needed = Thresholds {
-                packets: overtaken_by + 1,
-                time: (age + MARGIN).min(LONGEST),
+                packets: overtaken_by + 1 + overtaken_by / MARGIN,
+                time: (age + 1.0 / MARGIN as f64).min(LONGEST),
             };
             self.needed = self.needed.at_least(needed);
             if was_lost {
@@ -68,8 +68,8 @@ impl Reordering {
         if self.acked >= PERIOD {
             let (kept, needed) = (self.current, self.needed);
             self.current = LEAST.at_least(Thresholds {
-                packets: kept.packets.min(needed.packets.max(kept.packets * 3 / 4)),
-                time: kept.time.min(needed.time.max(0.75 * kept.time)),
+                packets: kept.packets.min(needed.packets.max(kept.packets * 7 / 8)),
+                time: kept.time.min(needed.time.max(0.875 * kept.time)),
             });
             self.needed = LEAST;
             self.acked = 0;
@@ -84,8 +84,9 @@ const LEAST: Thresholds = Thresholds {
 };
 /// Loss must be found before long even where packets are reordered for ever.
 const LONGEST: f64 = 2.0;
-/// Round trips beyond the latest packet yet, for the next may come later.
-const MARGIN: f64 = 1.0 / 16.0;
+/// The part of a round trip, and of the numbers that a packet was behind, that is waited for beyond
+/// the latest packet yet: the next may come later.
+const MARGIN: u64 = 8;
 /// Acknowledged packets without need for the thresholds until they fall.
 const PERIOD: u32 = 4096;
 
@@ -93,43 +94,34 @@ const PERIOD: u32 = 4096;
 mod tests {
     use super::*;
 
+    fn thresholds(reordering: &Reordering) -> (u64, f64) {
+        (reordering.threshold(), reordering.time_threshold())
+    }
+
     #[test]
-    fn a_spurious_loss_raises_both_thresholds_just_above_it() {
+    fn a_spurious_loss_raises_both_thresholds_an_eighth_above_it() {
         let mut reordering = Reordering::default();
         reordering.on_acked(false, 2, 1.5);
-        assert_eq!(
-            (reordering.threshold(), reordering.time_threshold()),
-            (3, 1.125)
-        );
-        reordering.on_acked(true, 9, 1.25);
-        assert_eq!(reordering.threshold(), 10);
+        assert_eq!(thresholds(&reordering), (3, 1.125));
         // The packet that was not lost was later than this one.
-        assert_eq!(reordering.time_threshold(), 1.5 + MARGIN);
+        reordering.on_acked(true, 16, 1.25);
+        assert_eq!(thresholds(&reordering), (19, 1.625));
         reordering.on_acked(true, 4, 1.0);
-        assert_eq!(
-            (reordering.threshold(), reordering.time_threshold()),
-            (10, 1.5 + MARGIN)
-        );
+        assert_eq!(thresholds(&reordering), (19, 1.625));
     }
 
     #[test]
     fn packets_in_order_raise_nothing_however_late_they_are() {
         let mut reordering = Reordering::default();
         reordering.on_acked(true, 0, 1.9);
-        assert_eq!(
-            (reordering.threshold(), reordering.time_threshold()),
-            (3, 1.125)
-        );
+        assert_eq!(thresholds(&reordering), (3, 1.125));
     }
 
     #[test]
     fn a_packet_that_was_stuck_for_long_does_not_raise_them() {
         let mut reordering = Reordering::default();
         reordering.on_acked(true, 5000, 2.5);
-        assert_eq!(
-            (reordering.threshold(), reordering.time_threshold()),
-            (3, 1.125)
-        );
+        assert_eq!(thresholds(&reordering), (3, 1.125));
     }
 
     #[test]
@@ -139,19 +131,18 @@ mod tests {
         for _ in 0..PERIOD {
             reordering.on_acked(false, 40, 1.2);
         }
-        let used = (reordering.threshold(), reordering.time_threshold());
-        assert_eq!(used, (64, 1.9 + MARGIN), "used in the period just over");
+        assert_eq!(
+            thresholds(&reordering),
+            (71, 2.0),
+            "used in the period before"
+        );
         for _ in 0..PERIOD {
             reordering.on_acked(false, 40, 1.2);
         }
-        let used = (reordering.threshold(), reordering.time_threshold());
-        assert_eq!(used, (48, 0.75 * (1.9 + MARGIN)));
+        assert_eq!(thresholds(&reordering), (62, 1.75));
         for _ in 0..20 * PERIOD {
             reordering.on_acked(false, 0, 1.0);
         }
-        assert_eq!(
-            (reordering.threshold(), reordering.time_threshold()),
-            (3, 1.125)
-        );
+        assert_eq!(thresholds(&reordering), (3, 1.125));
     }
 }

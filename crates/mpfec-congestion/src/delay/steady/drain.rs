@@ -49,8 +49,10 @@ impl Steady {
 impl Delay {
     /// Every eighth round, or when the queue halves although we did nothing: somebody else is
     /// draining, and two who drain together both see the path empty.
-    pub(super) fn start_drain(&mut self, shrink: f64) {
-        let floor = self.floor_seconds();
+    pub(super) fn start_drain(&mut self) {
+        // What is not known to be the path's own is drained as well.
+        let least = self.least_seconds();
+        let shrink = least / (self.floor_seconds() + self.queue_delay);
         let p0 = self.evidence.baseline();
         let delay = self.queue_delay;
         let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
@@ -61,7 +63,7 @@ impl Delay {
             && delay < 0.5 * steady.mean_delay
             && steady.mean_delay * self.rate > 4.0;
         steady.mean_delay += 0.3 * (delay - steady.mean_delay);
-        let drained = DEEP * self.delivered_mean * floor;
+        let drained = DEEP * self.delivered_mean * least;
         let is_blind = drained < FEW && steady.drains < BLIND && self.evidence.is_blind();
         let repeats = self.evidence.take_repeat() || is_blind;
         if steady.cycle < DRAIN_EVERY && !joins && !repeats {
@@ -101,9 +103,9 @@ impl Delay {
     /// A sibling drains its path deeply. If the bottleneck is shared and its queue short, our
     /// packets overflow it meanwhile, and it takes that for what the link loses: both drain.
     pub(in crate::delay) fn join_drain(&mut self, now: Instant) {
-        let floor = self.floor_seconds();
+        let least = self.least_seconds();
         let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
-        let window = (DEEP * self.delivered_mean * floor).max(3.0);
+        let window = (DEEP * self.delivered_mean * least).max(3.0);
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
