@@ -290,7 +290,7 @@ impl Delay {
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
         if self.is_answered() {
-            self.noise.on_drained(round);
+            self.noise.on_drained(round, 1.0 / self.rate.max(1.0));
             let above = (round.rise_min - self.noise.get()).max(0.0);
             self.queue_delay = self.queue_delay.min(above);
         }

@@ -20,9 +20,11 @@ pub(super) struct Round {
     pub(super) delay_max: f64,
     /// Sum of the delays of the packets acknowledged, seconds.
     pub(super) delay_sum: f64,
-    /// Smallest RTT above the least that is known, seconds, and the sum over the packets.
+    /// Smallest RTT above the least that is known, seconds.
     pub(super) rise_min: f64,
-    pub(super) rise_sum: f64,
+    /// That of the last acknowledgement, and the most by which one was above that before it.
+    rise_last: f64,
+    pub(super) jump_max: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -40,7 +42,8 @@ impl Round {
             delay_max: 0.0,
             delay_sum: 0.0,
             rise_min: f64::INFINITY,
-            rise_sum: 0.0,
+            rise_last: f64::INFINITY,
+            jump_max: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
@@ -69,11 +72,6 @@ impl Round {
         self.delay_sum / self.acked.max(1.0)
     }
 
-    /// Mean RTT above the least that is known, seconds.
-    pub(super) fn rise_mean(&self) -> f64 {
-        self.rise_sum / self.acked.max(1.0)
-    }
-
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, (rise, delay): (f64, f64), lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
@@ -83,7 +81,8 @@ impl Round {
         self.delay_max = self.delay_max.max(delay);
         self.delay_sum += delay * f64::from(ack.packets);
         self.rise_min = self.rise_min.min(rise);
-        self.rise_sum += rise * f64::from(ack.packets);
+        let before = std::mem::replace(&mut self.rise_last, rise);
+        self.jump_max = self.jump_max.max(rise - before);
         self.app_limited |= ack.app_limited;
     }
 

@@ -53,6 +53,7 @@ const FILES: &[(&str, &str)] = files![
     "fairness-self.toml",
     "fairness-balance.toml",
     "fill.toml",
+    "jitter.toml",
 ];
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod groups;
 mod handover;
 mod handshake;
 mod hostile;
+mod jitter;
 mod keep_alive;
 mod latecomer;
 mod latency;

@@ -1,0 +1,72 @@
+//! Links whose delay varies from packet to packet, as that of Wi-Fi and LTE does.
+
+use mpfec_sim::scenario::{RunResult, Scenario};
+
+/// What `auto` makes of an application and paths, with each of two seeds.
+fn runs(application: &str, paths: &str) -> Vec<RunResult> {
+    let text = format!(
+        "name = \"jitter\"\nwarmup_s = 5\nduration_s = 8\napplication = {application}\n{paths}\n[[variant]]\nprofile = \"auto\"\n"
+    );
+    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let run = |seed| {
+        let result = scenario.run(0, 0, seed);
+        assert_eq!(result.failure, None, "seed {seed}");
+        result
+    };
+    (1..=2).map(run).collect()
+}
+
+/// The least part of what a link of 40 ms lets through that arrives.
+fn least_share(mbps: u32, jitter_ms: u32, reorders: bool, loss_percent: u32) -> f64 {
+    let path = format!(
+        "[[path]]\nname = \"a\"\n\
+         both = {{ rate_mbps = {mbps}, delay_ms = 20, jitter_ms = {jitter_ms}, jitter_reorders = {reorders} }}\n\
+         forward = {{ loss_percent = {loss_percent}, queue_bdp = 1, queue_packets_least = 20 }}"
+    );
+    let shares = runs(r#"{ kind = "bulk" }"#, &path)
+        .into_iter()
+        .map(|result| result.metric("limit_percent").expect("it is measured"));
+    shares.fold(f64::INFINITY, f64::min) / 100.0
+}
+
+/// A packet that is overtaken by four others, or is some milliseconds late, is not lost.
+#[test]
+fn packets_that_overtake_each_other_are_not_taken_for_losses_again_and_again() {
+    for (mbps, jitter_ms, loss) in [(5, 5, 0), (20, 10, 0), (20, 20, 2)] {
+        let share = least_share(mbps, jitter_ms, true, loss);
+        assert!(share >= 0.95, "{mbps} Mbit/s, {jitter_ms} ms: {share:.2}");
+    }
+}
+
+/// The least of few samples is far above the least of many, without any queue.
+#[test]
+fn a_delay_that_varies_is_not_taken_for_a_queue() {
+    for (mbps, jitter_ms, loss) in [(100, 5, 0), (20, 10, 2), (5, 20, 0)] {
+        let share = least_share(mbps, jitter_ms, false, loss);
+        assert!(share >= 0.95, "{mbps} Mbit/s, {jitter_ms} ms: {share:.2}");
+    }
+}
+
+/// Losses that were none would wait for a repair, and call for more of it.
+#[test]
+fn blocks_over_a_path_that_reorders_come_in_time_and_cost_no_more_repair() {
+    let application = r#"{ kind = "blocks", best_path_load_percent = 70 }"#;
+    let paths = |jitter_ms| {
+        format!(
+            "[[path]]\nname = \"a\"\n\
+             both = {{ rate_mbps = 20, delay_ms = 20, jitter_ms = {jitter_ms}, jitter_reorders = true }}\n\
+             [[path]]\nname = \"b\"\nboth = {{ rate_mbps = 10, delay_ms = 40 }}\nforward = {{ loss_percent = 2 }}"
+        )
+    };
+    let worst = |jitter_ms, metric: &str| {
+        let values = runs(application, &paths(jitter_ms))
+            .into_iter()
+            .map(|result| result.metric(metric).expect("it is measured"));
+        values.fold(0.0, f64::max)
+    };
+    let calm = worst(0, "block_delay_ms.p99");
+    let delay = worst(20, "block_delay_ms.p99");
+    assert!(delay <= calm + 25.0, "{delay:.0} ms, {calm:.0} without");
+    let useless = worst(20, "redundant_percent");
+    assert!(useless <= 8.0, "{useless:.1} % were of no use");
+}
