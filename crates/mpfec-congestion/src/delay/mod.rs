@@ -198,7 +198,7 @@ impl Delay {
 
     /// RTT of the empty path: what is above it is a queue.
     fn floor_seconds(&self) -> f64 {
-        self.least_seconds() + self.noise.get()
+        self.least_seconds() + self.noise.least()
     }
 
     /// The least that the RTT of the empty path may be.
@@ -247,7 +247,11 @@ impl Delay {
 
     /// Whether what is acknowledged now was sent in a drain.
     fn is_answered(&self) -> bool {
-        matches!(&self.mode, Mode::Steady(steady) if matches!(steady.drain, Drain::Answered { .. }))
+        match &self.mode {
+            Mode::Startup(_) => false,
+            Mode::Steady(steady) => matches!(steady.drain, Drain::Answered { .. }),
+            Mode::Compete(compete) => compete.is_drained(),
+        }
     }
 
     /// What the packets acknowledged now may teach about the link's own loss.
@@ -290,8 +294,9 @@ impl Delay {
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min;
         if self.is_answered() {
-            self.noise.on_drained(round, 1.0 / self.rate.max(1.0));
-            let above = (round.rise_min - self.noise.get()).max(0.0);
+            let packet_time = 1.0 / self.carried.own().max(1.0);
+            self.noise.on_drained(round, packet_time);
+            let above = (round.rise_min - self.noise.least()).max(0.0);
             self.queue_delay = self.queue_delay.min(above);
         }
         self.batch = round.batch;
@@ -357,7 +362,9 @@ impl CongestionController for Delay {
         };
         let is_new = self.floor.is_new_route(ack.route);
         let rise = self.floor.on_sample(&sample);
-        let delay = (rise - self.noise.get()).max(0.0);
+        let delay = (rise - self.noise.least()).max(0.0);
+        // What only a queue makes.
+        let queued = (rise - self.noise.most()).max(0.0);
         self.last_delay = delay;
         if let Mode::Steady(steady) = &mut self.mode
             && is_new
@@ -368,7 +375,7 @@ impl CongestionController for Delay {
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
-        self.departures.on_ack(ack.sent_at, delay);
+        self.departures.on_ack(ack.sent_at, queued);
         let packet_time = 1.0 / self.rate.max(1.0);
         self.stretch.on_ack(
             Arrival::new(ack.sent_at, latest, delay, ack.route),
@@ -383,9 +390,9 @@ impl CongestionController for Delay {
         let lost = losses.lost;
         if ack.app_limited {
             let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
-            let of_lost = losses.delay.unwrap_or(delay);
+            let of_lost = losses.delay.unwrap_or(queued);
             self.overruns
-                .add(f64::from(ack.packets), 0.0, delay >= least);
+                .add(f64::from(ack.packets), 0.0, queued >= least);
             self.overruns
                 .add(lost as f64, lost as f64, of_lost >= least);
         }
@@ -397,7 +404,7 @@ impl CongestionController for Delay {
         self.evidence.set_pauses(self.pauses());
         self.evidence.on_ack(
             Delays {
-                own: delay,
+                own: queued,
                 least: self.drained.map_or(0.0, |drained| drained.least_delay),
                 packet_time,
             },
