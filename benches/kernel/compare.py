@@ -60,7 +60,7 @@ def table(head, rows):
 
 
 def goodput(args):
-    compare(args, [(name, name, 1) for name in args.links])
+    compare(args, [(Path(name).stem, name, 1) for name in args.links])
 
 
 def points(args):

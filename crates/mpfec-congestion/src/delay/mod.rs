@@ -10,8 +10,8 @@
 //! doubles them (see `startup`). The round that start-up leaves behind bounds the window by what it
 //! delivers (see `steady`).
 //!
-//! With `floor` the RTT of the empty path, `dq` the smallest RTT of a round above it, `W` the
-//! window in packets, `p0` the link's own share of loss:
+//! With `floor` the RTT of the empty path, what its delay varies by included (see `noise`), `dq` the
+//! smallest RTT of a round above it, `W` the window in packets, `p0` the link's own share of loss:
 //!
 //! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets for the whole connection, of which the path
 //!   keeps its part; at least a millisecond's worth, no more than losses in a short queue have

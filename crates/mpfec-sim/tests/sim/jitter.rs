@@ -47,6 +47,27 @@ fn a_delay_that_varies_is_not_taken_for_a_queue() {
     }
 }
 
+/// Delays vary by as much as a whole round trip, so that half of the losses are at high delay: of a
+/// queue that somebody else fills, nobody being there.
+#[test]
+fn wifi_and_lte_are_full_together() {
+    for reorders in [false, true] {
+        let path = |name, mbps, delay_ms, jitter_ms, forward| {
+            format!(
+                "[[path]]\nname = \"{name}\"\n\
+                 both = {{ rate_mbps = {mbps}, delay_ms = {delay_ms}, jitter_ms = {jitter_ms}, jitter_reorders = {reorders} }}\n\
+                 forward = {{ {forward} }}\n"
+            )
+        };
+        let wifi = path("wifi", 20, 8, 8, "queue_packets = 100, loss_percent = 1");
+        let lte = path("lte", 15, 20, 15, "queue_packets = 150");
+        for result in runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}")) {
+            let share = result.metric("limit_percent").expect("it is measured");
+            assert!(share >= 90.0, "{share:.0} %, reorders: {reorders}");
+        }
+    }
+}
+
 /// Losses that were none would wait for a repair, and call for more of it.
 #[test]
 fn blocks_over_a_path_that_reorders_come_in_time_and_cost_no_more_repair() {
