@@ -2,8 +2,8 @@
 
 use mpfec_sim::scenario::{RunResult, Scenario};
 
-/// What `auto` makes of an application and paths, with each of two seeds.
-fn runs(application: &str, paths: &str) -> Vec<RunResult> {
+/// What `auto` makes of an application and paths, with each of the seeds from 1 to `seeds`.
+fn runs(application: &str, paths: &str, seeds: u64) -> Vec<RunResult> {
     let text = format!(
         "name = \"jitter\"\nwarmup_s = 5\nduration_s = 8\napplication = {application}\n{paths}\n[[variant]]\nprofile = \"auto\"\n"
     );
@@ -13,7 +13,7 @@ fn runs(application: &str, paths: &str) -> Vec<RunResult> {
         assert_eq!(result.failure, None, "seed {seed}");
         result
     };
-    (1..=2).map(run).collect()
+    (1..=seeds).map(run).collect()
 }
 
 /// The least part of what a link of 40 ms lets through that arrives.
@@ -23,7 +23,7 @@ fn least_share(mbps: u32, jitter_ms: u32, reorders: bool, loss_percent: u32) -> 
          both = {{ rate_mbps = {mbps}, delay_ms = 20, jitter_ms = {jitter_ms}, jitter_reorders = {reorders} }}\n\
          forward = {{ loss_percent = {loss_percent}, queue_bdp = 1, queue_packets_least = 20 }}"
     );
-    let shares = runs(r#"{ kind = "bulk" }"#, &path)
+    let shares = runs(r#"{ kind = "bulk" }"#, &path, 2)
         .into_iter()
         .map(|result| result.metric("limit_percent").expect("it is measured"));
     shares.fold(f64::INFINITY, f64::min) / 100.0
@@ -47,8 +47,19 @@ fn a_delay_that_varies_is_not_taken_for_a_queue() {
     }
 }
 
-/// Delays vary by as much as a whole round trip, so that half of the losses are at high delay: of a
-/// queue that somebody else fills, nobody being there.
+/// Delays vary by as much as a whole round trip, so that half of what the link loses by itself is lost
+/// at high delay.
+#[test]
+fn losses_while_the_delay_varies_are_not_taken_for_overflows() {
+    let path = "[[path]]\nname = \"wifi\"\n\
+                both = { rate_mbps = 20, delay_ms = 8, jitter_ms = 8 }\n\
+                forward = { queue_packets = 100, loss_percent = 1 }";
+    for (index, result) in runs(r#"{ kind = "bulk" }"#, path, 8).iter().enumerate() {
+        let share = result.metric("limit_percent").expect("it is measured");
+        assert!(share >= 90.0, "{share:.0} %, seed {}", index + 1);
+    }
+}
+
 #[test]
 fn wifi_and_lte_are_full_together() {
     for reorders in [false, true] {
@@ -61,7 +72,7 @@ fn wifi_and_lte_are_full_together() {
         };
         let wifi = path("wifi", 20, 8, 8, "queue_packets = 100, loss_percent = 1");
         let lte = path("lte", 15, 20, 15, "queue_packets = 150");
-        for result in runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}")) {
+        for result in runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}"), 2) {
             let share = result.metric("limit_percent").expect("it is measured");
             assert!(share >= 90.0, "{share:.0} %, reorders: {reorders}");
         }
@@ -80,7 +91,7 @@ fn blocks_over_a_path_that_reorders_come_in_time_and_cost_no_more_repair() {
         )
     };
     let worst = |jitter_ms, metric: &str| {
-        let values = runs(application, &paths(jitter_ms))
+        let values = runs(application, &paths(jitter_ms), 2)
             .into_iter()
             .map(|result| result.metric(metric).expect("it is measured"));
         values.fold(0.0, f64::max)
