@@ -10,10 +10,10 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    /// A round was acknowledged in which our queue was drained, on a path that a packet takes
-    /// `packet_time` seconds of. What its smallest delay is above the floor is the path's own as far
-    /// as the delay jumps by as much from one acknowledgement to the next, some packets aside: a
-    /// queue that somebody else fills is long, but grows packet by packet.
+    /// A round was acknowledged in which our queue was drained, on a path whose bottleneck takes
+    /// `packet_time` seconds for a packet. What its smallest delay is above the floor is the path's
+    /// own as far as the delay jumps by as much from one acknowledgement to the next, some packets
+    /// aside: a queue that somebody else fills is long, but grows packet by packet.
     pub(super) fn on_drained(&mut self, round: &Round, packet_time: f64) {
         let swing = round.jump_max - FEW * packet_time;
         self.swing.add(swing);
