@@ -341,9 +341,9 @@ impl Delay {
             self.evidence.answer();
             return;
         }
-        compete.least = compete.least.min(round.delay_min);
-        compete.most = compete.most.max(round.delay_max);
-        compete.standing = compete.standing.max(round.delay_min);
+        compete.least = compete.least.min(round.delay_min());
+        compete.most = compete.most.max(round.delay_max());
+        compete.standing = compete.standing.max(round.delay_min());
         compete.stretch += 1;
         if compete.stretch >= STRETCH {
             // The delay is high and steady: a queue that hardly grows, or a longer path.

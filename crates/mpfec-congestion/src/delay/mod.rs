@@ -292,7 +292,7 @@ impl Delay {
         self.carried.on_round(delivered, self.part, length, limited);
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
-        self.queue_delay = round.delay_min;
+        self.queue_delay = round.delay_min();
         if self.is_answered() {
             let packet_time = 1.0 / self.carried.own().max(1.0);
             self.noise.on_drained(round, packet_time);
@@ -350,7 +350,7 @@ impl CongestionController for Delay {
             0.0
         } else {
             // What stood all the round, so far.
-            self.round.delay_min.min(self.last_delay)
+            self.round.delay_min().min(self.last_delay)
         };
         let sample = Sample {
             now: ack.now,
@@ -412,7 +412,7 @@ impl CongestionController for Delay {
             losses,
             (lesson, of_lost),
         );
-        self.round.on_ack(ack, (rise, delay), lost);
+        self.round.on_ack(ack, rise, self.noise.least(), lost);
         match self.mode {
             Mode::Startup(_) => {
                 self.startup_on_ack(ack, delay, lost);

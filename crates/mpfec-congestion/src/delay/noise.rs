@@ -5,109 +5,166 @@ use super::round::Round;
 /// What rounds in which our queue was drained have shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Noise {
-    least: Median,
-    swing: Median,
+    least: Lately,
+    swing: Lately,
 }
 
 impl Noise {
     /// A round was acknowledged in which our queue was drained, on a path whose bottleneck takes
-    /// `packet_time` seconds for a packet. What its smallest delay is above the floor is the path's
-    /// own as far as the delay jumps by as much from one acknowledgement to the next, some packets
-    /// aside: a queue that somebody else fills is long, but grows packet by packet.
+    /// `packet_time` seconds for a packet. What its delays are above the floor is the path's own as
+    /// far as they jump by as much from one acknowledgement to the next, some packets aside: a queue
+    /// that somebody else fills is long, but grows packet by packet. Few acknowledgements seldom show
+    /// the largest jump, so what jumps by a third of all that it varies by is taken to jump by that,
+    /// and what lasted for several drains is not forgotten for one.
     pub(super) fn on_drained(&mut self, round: &Round, packet_time: f64) {
-        let swing = round.jump_max - FEW * packet_time;
+        let jump = round.jump_max - FEW * packet_time;
+        let range = round.rise_max - round.rise_min - FEW * packet_time;
+        let swing = if jump > JUMPY * range { range } else { jump };
         self.swing.add(swing);
-        self.least.add(round.rise_min.min(swing));
+        let explained = swing.max(self.swing());
+        self.least.add(round.rise_min.min(explained));
     }
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
     pub(super) fn least(&self) -> f64 {
-        self.least.get()
+        self.least.median()
+    }
+
+    /// By how many seconds that varies from round to round.
+    pub(super) fn spread(&self) -> f64 {
+        (self.least.large() - self.least.median()).max(0.0)
+    }
+
+    /// By how many seconds delays differ within a round without a queue.
+    pub(super) fn swing(&self) -> f64 {
+        self.swing.large()
     }
 
     /// By how many seconds a delay may be above the floor without a queue.
     pub(super) fn most(&self) -> f64 {
-        self.least.get() + self.swing.get()
+        self.least() + self.swing()
     }
 }
 
-/// Of the last three values, none of them below 0.
+/// The last values, none of them below 0.
 #[derive(Debug, Clone, Copy, Default)]
-struct Median {
-    values: [f64; 3],
+struct Lately {
+    values: [f64; 9],
 }
 
-impl Median {
+impl Lately {
     fn add(&mut self, value: f64) {
-        self.values.rotate_left(1);
-        self.values[2] = value.max(0.0);
+        self.values.rotate_right(1);
+        self.values[0] = value.max(0.0);
     }
 
-    fn get(&self) -> f64 {
-        let [a, b, c] = self.values;
+    /// Of the last three.
+    fn median(&self) -> f64 {
+        let [a, b, c, ..] = self.values;
         a.min(b).max(a.max(b).min(c))
+    }
+
+    /// What three of all were at least: one or two may have been chance.
+    fn large(&self) -> f64 {
+        let mut sorted = self.values;
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        sorted[2]
     }
 }
 
 /// Packets that others may send between two of ours.
 const FEW: f64 = 4.0;
+/// Part of what delays vary by in a round that jumps of noise make at least.
+const JUMPY: f64 = 0.35;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A drained round of so many milliseconds above the floor at least, and its largest jump.
-    fn drained(least_ms: f64, jump_ms: f64) -> Round {
+    /// A drained round whose delays were so many milliseconds above the floor, at least and at most,
+    /// and its largest jump.
+    fn drained((least_ms, most_ms, jump_ms): (f64, f64, f64)) -> Round {
         let mut round = Round::new();
-        (round.rise_min, round.jump_max) = (1e-3 * least_ms, 1e-3 * jump_ms);
+        (round.rise_min, round.rise_max) = (1e-3 * least_ms, 1e-3 * most_ms);
+        round.jump_max = 1e-3 * jump_ms;
         round
     }
 
     /// What such rounds show where a packet takes a fourth of a millisecond.
-    fn noise_ms(rounds: &[(f64, f64)]) -> f64 {
+    fn noise(rounds: &[(f64, f64, f64)]) -> Noise {
         let mut noise = Noise::default();
-        for &(least, jump) in rounds {
-            noise.on_drained(&drained(least, jump), 0.25e-3);
+        for round in rounds {
+            noise.on_drained(&drained(*round), 0.25e-3);
         }
-        (1e3 * noise.least() * 1e6).round() / 1e6
+        noise
+    }
+
+    fn ms(seconds: f64) -> f64 {
+        (seconds * 1e9).round() / 1e6
+    }
+
+    fn least_ms(rounds: &[(f64, f64, f64)]) -> f64 {
+        ms(noise(rounds).least())
     }
 
     #[test]
     fn what_drains_leave_is_the_paths_own_where_delays_jump_by_as_much() {
-        assert_eq!(noise_ms(&[(6.0, 15.0), (4.0, 14.0), (5.0, 16.0)]), 5.0);
+        let rounds = [(6.0, 21.0, 15.0), (4.0, 18.0, 14.0), (5.0, 21.0, 16.0)];
+        assert_eq!(least_ms(&rounds), 5.0);
     }
 
     #[test]
     fn a_delay_may_be_above_that_by_as_much_as_it_jumps() {
-        let mut noise = Noise::default();
-        for _ in 0..3 {
-            noise.on_drained(&drained(5.0, 15.0), 0.25e-3);
-        }
-        assert!((noise.most() - 0.019).abs() < 1e-9, "{noise:?}");
+        let noise = noise(&[(5.0, 20.0, 15.0); 3]);
+        assert_eq!((ms(noise.swing()), ms(noise.most())), (14.0, 19.0));
+    }
+
+    #[test]
+    fn what_jumps_by_a_third_of_what_it_varies_by_may_jump_by_all_of_it() {
+        assert_eq!(ms(noise(&[(0.0, 20.0, 8.0); 3]).swing()), 19.0);
+        assert_eq!(ms(noise(&[(0.0, 20.0, 5.0); 3]).swing()), 4.0);
+    }
+
+    #[test]
+    fn rounds_of_few_acknowledgements_do_not_take_back_what_others_have_shown() {
+        let (jumpy, few) = ((3.0, 13.0, 10.0), (3.0, 4.0, 1.0));
+        let rounds = [jumpy, jumpy, jumpy, few, few, few, few, few, few];
+        assert_eq!(ms(noise(&rounds).most()), 12.0);
+        let rounds = [rounds.as_slice(), &[few]].concat();
+        assert_eq!(ms(noise(&rounds).swing()), 0.0);
+    }
+
+    #[test]
+    fn the_least_varies_by_what_it_was_above_its_median_three_times() {
+        let rounds = [9.0, 2.0, 8.0, 1.0, 9.0, 2.0, 3.0, 2.0].map(|least| (least, 20.0, 15.0));
+        assert_eq!(ms(noise(&rounds).spread()), 6.0);
+        assert_eq!(ms(noise(&[(2.0, 20.0, 15.0); 9]).spread()), 0.0);
     }
 
     #[test]
     fn a_queue_that_others_keep_full_is_none_of_the_path() {
-        assert_eq!(noise_ms(&[(30.0, 0.75); 3]), 0.0);
+        assert_eq!(noise(&[(30.0, 36.0, 0.75); 3]).most(), 0.0);
     }
 
     #[test]
     fn what_others_send_at_once_is_none_of_the_path() {
-        assert_eq!(noise_ms(&[(9.0, 1.0); 3]), 0.0);
-        assert_eq!(noise_ms(&[(9.0, 1.5); 3]), 0.5);
+        assert_eq!(least_ms(&[(9.0, 20.0, 1.0); 3]), 0.0);
+        assert_eq!(least_ms(&[(9.0, 20.0, 1.5); 3]), 0.5);
     }
 
     #[test]
     fn one_drain_says_nothing() {
-        assert_eq!(noise_ms(&[(0.0, 1.0), (0.0, 1.0), (9.0, 20.0)]), 0.0);
+        let (calm, stall) = ((0.0, 1.0, 1.0), (9.0, 29.0, 20.0));
+        assert_eq!(noise(&[calm, stall, calm]).most(), 0.0);
+        assert_eq!(noise(&[calm, stall, calm, stall]).swing(), 0.0);
     }
 
     #[test]
     fn two_drains_that_leave_nothing_take_it_back() {
-        let noisy = (5.0, 15.0);
-        let calm = (0.0, 15.0);
-        assert_eq!(noise_ms(&[noisy, noisy, noisy, calm]), 5.0);
-        assert_eq!(noise_ms(&[noisy, noisy, noisy, calm, calm]), 0.0);
+        let noisy = (5.0, 20.0, 15.0);
+        let calm = (0.0, 20.0, 15.0);
+        assert_eq!(least_ms(&[noisy, noisy, noisy, calm]), 5.0);
+        assert_eq!(least_ms(&[noisy, noisy, noisy, calm, calm]), 0.0);
     }
 
     #[test]
@@ -116,6 +173,9 @@ mod tests {
         for _ in 0..3 {
             noise.on_drained(&Round::new(), 0.001);
         }
-        assert_eq!((noise.least(), noise.most()), (0.0, 0.0));
+        assert_eq!(
+            (noise.least(), noise.spread(), noise.most()),
+            (0.0, 0.0, 0.0)
+        );
     }
 }

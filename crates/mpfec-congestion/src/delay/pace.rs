@@ -74,12 +74,12 @@ impl Delay {
         (self.delivered_max * HOST_NOISE).clamp(self.fewest(), most)
     }
 
-    /// Packets to keep in the queue.
+    /// Packets to keep in the queue: more than the path's own delay makes it look like.
     pub(super) fn target(&self) -> f64 {
         let root = (self.window / self.part).sqrt();
         let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
         target
-            .max(self.delivered_max * HOST_NOISE)
+            .max(self.delivered_max * HOST_NOISE.max(self.noise.spread()))
             .min(self.target_cap)
             .max(MIN_TARGET)
     }

@@ -14,17 +14,17 @@ pub(super) struct Round {
     pub(super) lost: f64,
     /// Most packets that one acknowledgement was for.
     pub(super) batch: f64,
-    /// Smallest delay above the floor, seconds; infinite before the first sample.
-    pub(super) delay_min: f64,
-    /// Largest of them.
-    pub(super) delay_max: f64,
-    /// Sum of the delays of the packets acknowledged, seconds.
-    pub(super) delay_sum: f64,
-    /// Smallest RTT above the least that is known, seconds.
+    /// Smallest RTT above the least that is known, seconds; infinite before the first sample.
     pub(super) rise_min: f64,
+    /// Largest of them.
+    pub(super) rise_max: f64,
     /// That of the last acknowledgement, and the most by which one was above that before it.
     rise_last: f64,
     pub(super) jump_max: f64,
+    /// What of it is the path's own (see `noise`), seconds.
+    noise: f64,
+    /// Sum of the delays of the packets acknowledged, seconds.
+    pub(super) delay_sum: f64,
     /// Largest number of packets in flight.
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
@@ -38,12 +38,12 @@ impl Round {
             acked: 0.0,
             lost: 0.0,
             batch: 0.0,
-            delay_min: f64::INFINITY,
-            delay_max: 0.0,
-            delay_sum: 0.0,
             rise_min: f64::INFINITY,
+            rise_max: 0.0,
             rise_last: f64::INFINITY,
             jump_max: 0.0,
+            noise: 0.0,
+            delay_sum: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
         }
@@ -67,20 +67,32 @@ impl Round {
         self.lost / (self.acked + self.lost).max(1.0)
     }
 
+    /// Smallest delay above the floor, seconds; infinite before the first sample.
+    pub(super) fn delay_min(&self) -> f64 {
+        (self.rise_min - self.noise).max(0.0)
+    }
+
+    /// Largest of them.
+    pub(super) fn delay_max(&self) -> f64 {
+        (self.rise_max - self.noise).max(0.0)
+    }
+
     /// Mean delay above the floor, seconds.
     pub(super) fn delay_mean(&self) -> f64 {
         self.delay_sum / self.acked.max(1.0)
     }
 
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, (rise, delay): (f64, f64), lost: u64) {
+    /// An acknowledgement came, whose RTT is so many seconds above the least that is known, with
+    /// which `lost` packets were found.
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rise: f64, noise: f64, lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
         self.lost += lost as f64;
         self.batch = self.batch.max(f64::from(ack.packets));
-        self.delay_min = self.delay_min.min(delay);
-        self.delay_max = self.delay_max.max(delay);
-        self.delay_sum += delay * f64::from(ack.packets);
+        self.noise = noise;
+        self.delay_sum += (rise - noise).max(0.0) * f64::from(ack.packets);
         self.rise_min = self.rise_min.min(rise);
+        self.rise_max = self.rise_max.max(rise);
         let before = std::mem::replace(&mut self.rise_last, rise);
         self.jump_max = self.jump_max.max(rise - before);
         self.app_limited |= ack.app_limited;

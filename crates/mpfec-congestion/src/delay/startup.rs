@@ -211,6 +211,11 @@ impl Delay {
             && self.evidence.shows_clear_congestion();
         if risen > limit || congested {
             self.leave_startup(delay);
+            if let Mode::Steady(steady) = &mut self.mode
+                && !congested
+            {
+                steady.taken_for_queue = Some(limit + self.noise.least());
+            }
         }
     }
 
@@ -248,7 +253,7 @@ impl Delay {
             let enough = if round.acked > 60.0 { 1 } else { 3 };
             let is_lost = self.window > 8.0 * (round.acked + 4.0);
             if startup.flat >= enough || is_lost {
-                return self.leave_startup(round.delay_min);
+                return self.leave_startup(round.delay_min());
             }
         }
         startup.acked_before = round.acked;

@@ -37,6 +37,9 @@ pub(super) struct Steady {
     full_rounds: u32,
     /// What is acknowledged in this round was sent in start-up.
     is_first_round: bool,
+    /// Largest delay that has passed for a queue since one ended start-up, seconds above the least
+    /// RTT; `None` if none has, or it was none.
+    pub(super) taken_for_queue: Option<f64>,
 }
 
 /// A window that falls because of the queue; its start counts as 0 once the delay has varied.
@@ -68,6 +71,7 @@ impl Steady {
             fall: None,
             full_rounds: 0,
             is_first_round: false,
+            taken_for_queue: None,
         }
     }
 }
@@ -87,6 +91,18 @@ impl Steady {
             drains: SETTLED - 1,
             quiet_rounds: 0,
             ..Self::new(window)
+        }
+    }
+
+    /// A drain has shown that a delay may be so many seconds above the least RTT without a queue.
+    /// Until drains show it, it passes for the queue that ends start-up: if it explains all that has
+    /// been seen since, start-up may have ended too early.
+    fn reconsider_start(&mut self, most: f64) {
+        if self.taken_for_queue.is_some_and(|delay| most > delay) {
+            self.taken_for_queue = None;
+            self.fresh = true;
+            self.low_rounds = 0;
+            self.acceleration = 1.0;
         }
     }
 
@@ -151,6 +167,9 @@ impl Delay {
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
+        if let Some(delay) = &mut steady.taken_for_queue {
+            *delay = delay.max(round.rise_min);
+        }
         if steady.hold > 0 {
             steady.hold -= 1;
             self.evidence.forget_recent();
@@ -247,6 +266,7 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
+                steady.reconsider_start(self.noise.most());
                 if self.has_given_way() {
                     let share = self.share_of_peak();
                     self.window = self.window.max(RETURN * share);
@@ -291,6 +311,7 @@ impl Delay {
         let is_excessive = self.excessive_share().is_some();
         let restraint = self.restraint();
         let fewest = self.fewest();
+        let swing = self.noise.swing();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -298,7 +319,9 @@ impl Delay {
         steady.prior_window = self.window;
         steady.cycle += 1;
         // Far below the target for some rounds: there is more capacity than before.
-        if delay * self.rate < (0.25 * target.min(8.0)).max(ONE_PACKET) {
+        let low = (0.25 * target.min(8.0)).max(ONE_PACKET);
+        let unclear = if steady.fresh { swing * self.rate } else { 0.0 };
+        if delay * self.rate < low.max(unclear) {
             steady.low_rounds += 1;
         } else {
             steady.low_rounds = 0;
@@ -354,7 +377,7 @@ impl Delay {
             .min(1.3 * arrives * floor + 2.0 * target)
             .max(fewest);
         if self.is_longer_path(target) {
-            return self.restart(round.delay_min);
+            return self.restart(round.delay_min());
         }
         // An application that leaves the path idle now and then drains it by itself.
         if !round.app_limited {

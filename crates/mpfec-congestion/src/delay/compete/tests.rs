@@ -26,7 +26,7 @@ fn until_a_test_tells_a_path_carries_what_it_carried_at_best() {
     let mut law = |is_others| {
         control.compete(30.0);
         let mut round = Round::new();
-        (round.acked, round.delay_min, round.delay_max) = (30.0, 0.1, 0.1);
+        (round.acked, round.rise_min, round.rise_max) = (30.0, 0.1, 0.1);
         let Mode::Compete(compete) = &mut control.mode else {
             panic!("it competes");
         };
@@ -60,7 +60,7 @@ fn tests_show_what_all_paths_share_although_this_one_carried_little_of_it() {
         compete.capacity.learn(60.0, 0.03);
     }
     let mut round = Round::new();
-    (round.acked, round.delay_min, round.delay_max) = (20.0, 0.1, 0.1);
+    (round.acked, round.rise_min, round.rise_max) = (20.0, 0.1, 0.1);
     (control.srtt, control.delivered_mean, control.rate_max) = (0.2, 100.0, 100.0);
     control.on_round(&round, 0.2);
     let Mode::Compete(compete) = &control.mode else {
@@ -77,7 +77,7 @@ fn who_knows_nothing_of_a_path_that_delivers_nothing_keeps_a_window() {
     control.compete(30.0);
     control.srtt = 0.2;
     let mut round = Round::new();
-    (round.delay_min, round.delay_max) = (0.1, 0.1);
+    (round.rise_min, round.rise_max) = (0.1, 0.1);
     control.on_round(&round, 0.2);
     let Mode::Compete(compete) = &mut control.mode else {
         panic!("it competes");
@@ -111,10 +111,10 @@ fn beside_resized(window: f64, others: f64, (at, scale): (u32, f64)) -> Delay {
         control.srtt = rtt;
         let mut round = Round::new();
         round.acked = before;
-        round.delay_min = rtt - 0.05;
-        round.delay_sum = round.acked * round.delay_min;
+        round.rise_min = rtt - 0.05;
+        round.delay_sum = round.acked * round.rise_min;
         // The queue of somebody else is never quite steady.
-        round.delay_max = 1.2 * rtt - 0.05;
+        round.rise_max = 1.2 * rtt - 0.05;
         round.in_flight_max = effective;
         control.on_round(&round, rtt);
         before = effective;
@@ -173,7 +173,7 @@ fn high_and_steady(is_queue: bool, sibling_drains: bool, rounds: u32) -> Delay {
         control.srtt = 0.05 + delay;
         let mut round = Round::new();
         round.acked = sent;
-        (round.delay_min, round.delay_max) = (delay, 1.01 * delay);
+        (round.rise_min, round.rise_max) = (delay, 1.01 * delay);
         round.delay_sum = delay * round.acked;
         sent = control.effective_window();
         round.in_flight_max = sent;
@@ -214,7 +214,7 @@ fn bursts(is_filled: bool, rounds: u32) -> Delay {
         };
         let mut round = Round::new();
         round.acked = 90.0;
-        (round.delay_min, round.delay_max) = (stands, 0.005);
+        (round.rise_min, round.rise_max) = (stands, 0.005);
         round.delay_sum = 0.002 * round.acked;
         round.in_flight_max = 60.0;
         round.app_limited = true;
@@ -245,7 +245,7 @@ fn the_first_test_of_one_who_knows_of_no_others_changes_nothing() {
         // Others filled the queue meanwhile: it seems to be a path of three times the peak.
         compete.capacity.learn(20.0, -0.01);
         let mut round = Round::new();
-        (round.acked, round.delay_min, round.delay_max) = (100.0, 0.05, 0.06);
+        (round.acked, round.rise_min, round.rise_max) = (100.0, 0.05, 0.06);
         (control.srtt, control.delivered_mean) = (0.1, 1000.0);
         control.on_round(&round, 0.1);
         let Mode::Compete(compete) = &control.mode else {
@@ -402,7 +402,7 @@ fn no_test_begins_while_a_sibling_drains() {
     for _ in 0..100 {
         let mut round = Round::new();
         round.acked = 500.0;
-        (round.delay_min, round.delay_max) = (0.05, 0.08);
+        (round.rise_min, round.rise_max) = (0.05, 0.08);
         round.delay_sum = 500.0 * 0.05;
         round.in_flight_max = 500.0;
         control.srtt = 0.1;
@@ -428,8 +428,8 @@ fn a_queue_of_one_packet_that_a_drain_leaves_is_nobody_elses() {
         control.srtt = rtt;
         let mut round = Round::new();
         round.acked = before;
-        (round.delay_min, round.delay_max) = (rtt - 0.036, 1.2 * rtt - 0.036);
-        round.delay_sum = before * round.delay_min;
+        (round.rise_min, round.rise_max) = (rtt - 0.036, 1.2 * rtt - 0.036);
+        round.delay_sum = before * round.rise_min;
         round.in_flight_max = effective;
         control.on_round(&round, rtt);
         before = effective;
@@ -453,7 +453,7 @@ fn a_cut_is_left_to_take_effect_for_two_rounds() {
         assert_eq!(compete.test, Test::No);
         control.marked = true;
         let mut round = Round::new();
-        (round.acked, round.delay_min, round.delay_max) = (70.0, 0.02, 0.05);
+        (round.acked, round.rise_min, round.rise_max) = (70.0, 0.02, 0.05);
         (control.srtt, control.delivered_max) = (0.07, 1400.0);
         control.on_round(&round, 0.07);
         assert_eq!(control.window, 70.0, "no second cut in round {rounds}");
@@ -488,7 +488,7 @@ fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
     for _ in 0..3 {
         see(&mut control, 0.012, 70.0, 30, Lesson::None);
         let mut round = Round::new();
-        (round.acked, round.lost, round.delay_min, round.delay_max) = (70.0, 30.0, 0.01, 0.012);
+        (round.acked, round.lost, round.rise_min, round.rise_max) = (70.0, 30.0, 0.01, 0.012);
         (control.srtt, control.delivered_max) = (0.062, 2000.0);
         control.on_round(&round, 0.062);
     }

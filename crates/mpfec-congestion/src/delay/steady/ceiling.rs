@@ -18,11 +18,11 @@ impl Delay {
         let p0 = self.evidence.baseline();
         // The more is lost, the longer are queues whose drops hide behind it.
         let longest = SHORT_QUEUE * (1.0 + 10.0 * p0).min(2.0);
-        let is_always_full = limited || round.delay_min >= STANDING * ceiling;
+        let is_always_full = limited || round.delay_min() >= STANDING * ceiling;
         let is_full = is_always_full
             && p0 > NOISY
             && packets < longest
-            && round.delay_max >= AT_CEILING * ceiling;
+            && round.delay_max() >= AT_CEILING * ceiling;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };

@@ -92,7 +92,7 @@ fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
         .on_ack(delays, 1.0, Losses::default(), lessons);
     (control.window, control.target_cap) = (160.0, 2.0);
     let mut round = Round::new();
-    round.delay_max = 0.006;
+    round.rise_max = 0.006;
     for _ in 0..8 {
         control.heed_ceiling(&round, true);
     }

@@ -28,7 +28,7 @@ fn round(control: &mut Delay, delivered: f64, delay: f64, lost: u32) {
     let mut round = Round::new();
     round.acked = delivered * length;
     round.lost = f64::from(lost);
-    (round.delay_min, round.delay_max) = (delay, 1.1 * delay);
+    (round.rise_min, round.rise_max) = (delay, 1.1 * delay);
     round.delay_sum = delay * round.acked;
     round.in_flight_max = control.effective_window();
     control.srtt = length;

@@ -256,7 +256,7 @@ fn the_first_round_after_start_up_bounds_the_window_by_what_it_delivers() {
     link.control.mode = Mode::Steady(Steady::after_startup(260.0));
     link.control.window = 260.0;
     let mut round = Round::new();
-    (round.acked, round.delay_min, round.delay_max) = (250.0, 0.0, 0.05);
+    (round.acked, round.rise_min, round.rise_max) = (250.0, 0.0, 0.05);
     link.control.on_round(&round, 0.25);
     let after = link.control.window;
     assert!((200.0..=255.0).contains(&after), "{after} of 260 packets");
