@@ -81,6 +81,16 @@ const JUMPY: f64 = 0.35;
 mod tests {
     use super::*;
 
+    impl Noise {
+        /// A drained round whose delays were so many seconds above the floor, at least and at most.
+        pub(in crate::delay) fn show(&mut self, least: f64, most: f64) {
+            let mut round = Round::new();
+            (round.rise_min, round.rise_max) = (least, most);
+            round.jump_max = most - least;
+            self.on_drained(&round, 0.0);
+        }
+    }
+
     /// A drained round whose delays were so many milliseconds above the floor, at least and at most,
     /// and its largest jump.
     fn drained((least_ms, most_ms, jump_ms): (f64, f64, f64)) -> Round {

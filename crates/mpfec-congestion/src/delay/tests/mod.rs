@@ -4,6 +4,7 @@ mod ceiling;
 mod drain;
 pub(super) mod limits;
 mod mtu;
+mod noise;
 mod others;
 mod pace;
 mod startup;
