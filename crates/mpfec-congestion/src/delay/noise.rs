@@ -14,15 +14,13 @@ impl Noise {
     /// `packet_time` seconds for a packet. What its delays are above the floor is the path's own as
     /// far as they jump by as much from one acknowledgement to the next, some packets aside: a queue
     /// that somebody else fills is long, but grows packet by packet. Few acknowledgements seldom show
-    /// the largest jump, so what jumps by a third of all that it varies by is taken to jump by that,
-    /// and what lasted for several drains is not forgotten for one.
+    /// the largest jump: what jumps by a third of all that it varies by is taken to jump by that.
     pub(super) fn on_drained(&mut self, round: &Round, packet_time: f64) {
         let jump = round.jump_max - FEW * packet_time;
         let range = round.rise_max - round.rise_min - FEW * packet_time;
         let swing = if jump > JUMPY * range { range } else { jump };
         self.swing.add(swing);
-        let explained = swing.max(self.swing());
-        self.least.add(round.rise_min.min(explained));
+        self.least.add(round.rise_min.min(swing));
     }
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
@@ -35,7 +33,8 @@ impl Noise {
         (self.least.large() - self.least.median()).max(0.0)
     }
 
-    /// By how many seconds delays differ within a round without a queue.
+    /// By how many seconds delays differ within a round without a queue. What lasted for several
+    /// drains is not forgotten for one, of a round of few acknowledgements.
     pub(super) fn swing(&self) -> f64 {
         self.swing.large()
     }
@@ -139,7 +138,7 @@ mod tests {
     fn rounds_of_few_acknowledgements_do_not_take_back_what_others_have_shown() {
         let (jumpy, few) = ((3.0, 13.0, 10.0), (3.0, 4.0, 1.0));
         let rounds = [jumpy, jumpy, jumpy, few, few, few, few, few, few];
-        assert_eq!(ms(noise(&rounds).most()), 12.0);
+        assert_eq!(ms(noise(&rounds).swing()), 9.0);
         let rounds = [rounds.as_slice(), &[few]].concat();
         assert_eq!(ms(noise(&rounds).swing()), 0.0);
     }

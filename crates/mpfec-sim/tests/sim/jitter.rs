@@ -47,6 +47,15 @@ fn a_delay_that_varies_is_not_taken_for_a_queue() {
     }
 }
 
+/// Start-up ends long before the path is full, since the least of few samples looks like a queue.
+#[test]
+fn a_start_that_ended_for_a_delay_of_the_path_is_made_up_for() {
+    for (reorders, loss) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
+        let share = least_share(100, 20, reorders, loss);
+        assert!(share >= 0.75, "reorders: {reorders}, {loss} %: {share:.2}");
+    }
+}
+
 /// Delays vary by as much as a whole round trip, so that half of what the link loses by itself is lost
 /// at high delay.
 #[test]
@@ -72,9 +81,15 @@ fn wifi_and_lte_are_full_together() {
         };
         let wifi = path("wifi", 20, 8, 8, "queue_packets = 100, loss_percent = 1");
         let lte = path("lte", 15, 20, 15, "queue_packets = 150");
-        for result in runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}"), 2) {
+        let seeds = if reorders { 2 } else { 24 };
+        let results = runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}"), seeds);
+        for (index, result) in results.iter().enumerate() {
             let share = result.metric("limit_percent").expect("it is measured");
-            assert!(share >= 90.0, "{share:.0} %, reorders: {reorders}");
+            let seed = index + 1;
+            assert!(
+                share >= 85.0,
+                "{share:.0} %, seed {seed}, reorders: {reorders}"
+            );
         }
     }
 }
