@@ -293,8 +293,11 @@ impl Delay {
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min();
+        let packet_time = 1.0 / self.carried.own().max(1.0);
+        if !matches!(self.mode, Mode::Startup(_)) {
+            self.noise.on_round(round, packet_time);
+        }
         if self.is_answered() {
-            let packet_time = 1.0 / self.carried.own().max(1.0);
             self.noise.on_drained(round, packet_time);
             let above = (round.rise_min - self.noise.least()).max(0.0);
             self.queue_delay = self.queue_delay.min(above);

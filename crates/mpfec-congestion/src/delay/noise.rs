@@ -1,15 +1,24 @@
-//! Delay that no queue makes: what a path's round trip varies by while it is empty.
+//! Delay that no queue makes: what a path's round trip varies by while it is empty, and jumps by.
 
 use super::round::Round;
 
-/// What rounds in which our queue was drained have shown.
+/// What rounds have shown, those above all in which our queue was drained.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Noise {
     least: Lately,
     swing: Lately,
+    /// The largest jumps of all rounds.
+    jumps: Lately,
 }
 
 impl Noise {
+    /// A round was acknowledged, drained or not, on a path whose bottleneck takes `packet_time` seconds
+    /// for a packet. Nobody's queue jumps, some packets aside, and a drained round holds few
+    /// acknowledgements.
+    pub(super) fn on_round(&mut self, round: &Round, packet_time: f64) {
+        self.jumps.add(round.jump_max - FEW * packet_time);
+    }
+
     /// A round was acknowledged in which our queue was drained, on a path whose bottleneck takes
     /// `packet_time` seconds for a packet. What its delays are above the floor is the path's own as
     /// far as they jump by as much from one acknowledgement to the next, some packets aside: a queue
@@ -36,7 +45,7 @@ impl Noise {
     /// By how many seconds delays differ within a round without a queue. What lasted for several
     /// drains is not forgotten for one, of a round of few acknowledgements.
     pub(super) fn swing(&self) -> f64 {
-        self.swing.large()
+        self.swing.large().max(self.jumps.large())
     }
 
     /// By how many seconds a delay may be above the floor without a queue.
@@ -141,6 +150,15 @@ mod tests {
         assert_eq!(ms(noise(&rounds).swing()), 9.0);
         let rounds = [rounds.as_slice(), &[few]].concat();
         assert_eq!(ms(noise(&rounds).swing()), 0.0);
+    }
+
+    #[test]
+    fn what_rounds_jump_by_that_are_not_drained_counts_as_well() {
+        let mut noise = noise(&[(3.0, 4.0, 1.0); 3]);
+        for jump in [9.0, 8.0, 2.0, 7.0, 1.0] {
+            noise.on_round(&drained((0.0, 30.0, jump)), 0.25e-3);
+        }
+        assert_eq!((ms(noise.swing()), ms(noise.least())), (6.0, 0.0));
     }
 
     #[test]
