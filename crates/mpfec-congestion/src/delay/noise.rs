@@ -34,18 +34,18 @@ impl Noise {
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
     pub(super) fn least(&self) -> f64 {
-        self.least.median()
+        self.least.median
     }
 
     /// By how many seconds that varies from round to round.
     pub(super) fn spread(&self) -> f64 {
-        (self.least.large() - self.least.median()).max(0.0)
+        (self.least.large - self.least.median).max(0.0)
     }
 
     /// By how many seconds delays differ within a round without a queue. What lasted for several
     /// drains is not forgotten for one, of a round of few acknowledgements.
     pub(super) fn swing(&self) -> f64 {
-        self.swing.large().max(self.jumps.large())
+        self.swing.large.max(self.jumps.large)
     }
 
     /// By how many seconds a delay may be above the floor without a queue.
@@ -54,29 +54,26 @@ impl Noise {
     }
 }
 
-/// The last values, none of them below 0.
+/// The last values, none of them below 0, and what they say: acknowledgements ask more often than
+/// rounds add.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lately {
     values: [f64; 9],
+    /// Of the last three.
+    median: f64,
+    /// What three of all were at least: one or two may have been chance.
+    large: f64,
 }
 
 impl Lately {
     fn add(&mut self, value: f64) {
         self.values.rotate_right(1);
         self.values[0] = value.max(0.0);
-    }
-
-    /// Of the last three.
-    fn median(&self) -> f64 {
         let [a, b, c, ..] = self.values;
-        a.min(b).max(a.max(b).min(c))
-    }
-
-    /// What three of all were at least: one or two may have been chance.
-    fn large(&self) -> f64 {
+        self.median = a.min(b).max(a.max(b).min(c));
         let mut sorted = self.values;
         sorted.sort_by(|a, b| b.total_cmp(a));
-        sorted[2]
+        self.large = sorted[2];
     }
 }
 
