@@ -4,6 +4,7 @@
     compare.py goodput                     # one after the other over the same links
     compare.py fairness                    # with a kernel CUBIC flow in one bottleneck
     compare.py points                      # over points of the scenario `grid`
+    compare.py upload                      # the same beside a kernel CUBIC flow in the other direction
 
 Each prints a table in Markdown. It needs Linux, root, iproute2 with `ip mptcp`, Python 3.9, and
 TCP BBR and MPTCP in the kernel. So that other programs on the machine disturb less, run it at
@@ -73,25 +74,40 @@ def points(args):
         compare(args, named)
 
 
-def compare(args, named):
+def upload(args):
+    with tempfile.TemporaryDirectory(prefix="mpfec-accesses-") as directory:
+        named = []
+        for name in args.accesses:
+            file = Path(directory, f"{name.replace(' ', '-')}.toml")
+            file.write_text(links.access(name))
+            named.append((name, str(file), 1))
+        compare(args, named, uploads=True)
+
+
+def compare(args, named, uploads=False):
     """Goodput of every contender over every set-up, medians.
 
     `named` has what a set-up is called, the set-up or file, and the path that MPTCP begins with.
+    With `uploads` a CUBIC flow crosses each path in the other direction, two seconds later.
     """
     limits = {file: limit(args.mpfec, file) for _, file, _ in named}
+    singles = ("bbr", "cubic") if uploads else ("bbr",)
     runs, places = [], []
     for name, file, first in named:
         paths = limits[file][1]
-        alone = tuple(Flow("bbr", path) for path in range(1, paths + 1))
+        alone = [tuple(Flow(kind, path) for path in range(1, paths + 1)) for kind in singles]
         multipath = ("mptcp-bbr", "mptcp-cubic") if paths > 1 else ()
-        contenders = [(Flow("mpfec"),), *((Flow(kind, first),) for kind in multipath), alone]
+        contenders = [(Flow("mpfec"),), *((Flow(kind, first),) for kind in multipath), *alone]
+        others = tuple(Flow("cubic", path, start=2.0, back=True) for path in range(1, paths + 1))
         for seed in range(1, args.runs + 1):
             for flows in contenders:
-                runs.append(Run(file, paths, flows, args.warmup, args.time, seed))
+                crossing = flows + others if uploads else flows
+                runs.append(Run(file, paths, crossing, args.warmup, args.time, seed))
                 places.append((name, flows))
     gathered = {}
     for place, (flows, _) in zip(places, run_all(args, runs)):
-        gathered.setdefault(place, []).append([flow["goodput_mbps"] for flow in flows])
+        own = flows[: len(place[1])]
+        gathered.setdefault(place, []).append([flow["goodput_mbps"] for flow in own])
     rows, missed = [], []
     for name, file, _ in named:
         most, paths = limits[file]
@@ -103,15 +119,16 @@ def compare(args, named):
         }
         own = figures.pop((Flow("mpfec"),))[0]
         theirs = {flows[0].kind: columns for flows, columns in figures.items()}
-        one = theirs["bbr"]
+        single = [figure for kind in singles for figure in theirs[kind]]
         mptcp = [theirs[kind][0] if kind in theirs else None for kind in ("mptcp-bbr", "mptcp-cubic")]
-        best = max([*one, *(figure for figure in mptcp if figure is not None)])
+        best = max([*single, *(figure for figure in mptcp if figure is not None)])
         if own < CLOSE * best:
             missed.append(f"{name} ({own:.1f}, {best:.1f})")
         told = ["-" if figure is None else f"{figure:.1f}" for figure in mptcp]
-        alone = ", ".join(f"{figure:.1f}" for figure in one)
-        rows.append([name, f"{most:.1f}", f"{own:.1f}", f"{own / most:.0%}".replace("%", " %"), *told, alone])
-    head = ["set-up", "limit", "mpfec", "share", "MPTCP, BBR", "MPTCP, CUBIC", "BBR, each path alone"]
+        alone = [", ".join(f"{figure:.1f}" for figure in theirs[kind]) for kind in singles]
+        rows.append([name, f"{most:.1f}", f"{own:.1f}", f"{own / most:.0%}".replace("%", " %"), *told, *alone])
+    head = ["set-up", "limit", "mpfec", "share", "MPTCP, BBR", "MPTCP, CUBIC"]
+    head += [f"{kind.upper()}, each path alone" for kind in singles]
     table(head, rows)
     print(f"\nBelow the best of the others: {'; '.join(missed) or 'none'}")
 
@@ -188,6 +205,8 @@ def parser():
     made.add_argument("links", nargs="*", default=links.PAPERS, help="set-ups or files")
     made = command("points", points, 5, 10, 3)
     made.add_argument("points", nargs="*", default=links.POINTS, help="as the scenario calls them")
+    made = command("upload", upload, 5, 20, 3)
+    made.add_argument("accesses", nargs="*", default=list(links.ACCESSES), help=", ".join(links.ACCESSES))
     made = command("fairness", fairness, 20, 60, 1)
     made.add_argument("--rates", type=numbers, default=[10, 30], help="Mbit/s, with commas")
     made.add_argument("--rtts", type=numbers, default=[20, 50, 200], help="ms")

@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow from the client to the server of a lab."""
+    """One flow from the client to the server of a lab, or back."""
 
     # "mpfec", "cubic", "bbr", "reno"; with "mptcp-" before it over every path.
     kind: str
@@ -32,6 +32,8 @@ class Flow:
     start: float = 0.0
     # Words for `mpfec perf client`.
     options: tuple = ()
+    # From the server to the client; of TCP only.
+    back: bool = False
 
     def command(self, mpfec, warmup, seconds):
         """What to run at the client."""
@@ -46,7 +48,7 @@ class Flow:
         is_multipath = congestion != self.kind
         which = "--mptcp --port 47901" if is_multipath else ""
         return (
-            f"python3 {shlex.quote(str(TCP))} send 10.77.{self.path}.2 --bind 10.77.{self.path}.1 "
+            f"python3 {shlex.quote(str(TCP))} {'fetch' if self.back else 'send'} 10.77.{self.path}.2 --bind 10.77.{self.path}.1 "
             f"--congestion {congestion} {warm} {which}"
         )
 

@@ -62,3 +62,25 @@ def bottleneck(rate_mbps, rtt_ms, queue_bdp):
         f"both = {{ rate_mbps = {rate_mbps:g}, delay_ms = {rtt_ms / 2:g} }}\n"
         f"forward = {{ queue_bdp = {queue_bdp:g}, queue_packets_least = 5 }}\n"
     )
+
+
+# Down and up in Mbit/s, round trip in ms, queue up in packets, loss down in percent of each path.
+ACCESSES = {
+    "dsl": [(20, 2, 40, 100, 0)],
+    "cable": [(100, 10, 20, 200, 0)],
+    "lte": [(30, 10, 60, 300, 2)],
+    "dsl and lte": [(20, 2, 40, 100, 0), (30, 10, 60, 300, 2)],
+}
+
+
+def access(name):
+    """A line, or several, over which somebody else may upload."""
+    lines = [f'name = "{name.replace(" ", "-")}"']
+    for index, (down, up, rtt, queue, loss) in enumerate(ACCESSES[name], 1):
+        lines += [
+            "[[path]]",
+            f'name = "path-{index}"',
+            f"forward = {{ rate_mbps = {down}, delay_ms = {rtt / 2:g}, queue_bdp = 1, loss_percent = {loss} }}",
+            f"backward = {{ rate_mbps = {up}, delay_ms = {rtt / 2:g}, queue_packets = {queue} }}",
+        ]
+    return "\n".join(lines) + "\n"

@@ -4,9 +4,11 @@
     tcp.py serve
     tcp.py send 10.77.1.2 --congestion bbr --warmup 5 --time 10
     tcp.py send 10.77.1.2 --mptcp --congestion cubic
+    tcp.py fetch 10.77.1.2 --warmup 5 --time 10
 
-The server counts what its application reads from `warmup` seconds after the first byte on, for
-`time` seconds, and tells the client over the same connection. The client prints one JSON object.
+Who takes the flow, the server or with `fetch` the client, counts what its application reads from
+`warmup` seconds after the first byte on, for `time` seconds; a server tells the client over the same
+connection. The client prints one JSON object.
 Needs Linux and nothing but Python 3.8.
 """
 
@@ -19,8 +21,9 @@ import threading
 import time
 
 PORT = 47900
-# The client's first bytes: warm-up and time in seconds.
-ORDER = struct.Struct("!dd")
+# The client's first bytes: warm-up and time in seconds, and the congestion control of a flow that the
+# server is to send, empty if it is to take one.
+ORDER = struct.Struct("!dd16s")
 CHUNK = bytes(1 << 16)
 # Seconds in which a server may start.
 PATIENCE = 3.0
@@ -61,11 +64,7 @@ def serve_one(connection):
             print(f"tcp.py: {error}", file=sys.stderr)
 
 
-def serve_flow(connection):
-    order = connection.recv(ORDER.size, socket.MSG_WAITALL)
-    if len(order) < ORDER.size:
-        return
-    warmup, seconds = ORDER.unpack(order)
+def count_flow(connection, warmup, seconds):
     buffer = bytearray(1 << 20)
 
     def receive(limit):
@@ -75,10 +74,22 @@ def serve_flow(connection):
         except TimeoutError:
             return 0
 
-    got = count(receive, time.monotonic, warmup, seconds)
+    return count(receive, time.monotonic, warmup, seconds)
+
+
+def serve_flow(connection):
+    order = connection.recv(ORDER.size, socket.MSG_WAITALL)
+    if len(order) < ORDER.size:
+        return
+    warmup, seconds, congestion = ORDER.unpack(order)
+    if congestion := congestion.rstrip(b"\0"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
+        return pour(connection)
+    got = count_flow(connection, warmup, seconds)
     if got is None:
         return
     connection.settimeout(None)
+    buffer = bytearray(1 << 20)
     connection.sendall(json.dumps({"bytes": got, "seconds": seconds}).encode() + b"\n")
     # What is still on its way is taken, so that the line above is not lost to a reset.
     while connection.recv_into(buffer):
@@ -144,7 +155,7 @@ def connect(args):
 def measure(args):
     """Sends one flow; returns what the server counted."""
     flow = connect(args)
-    flow.sendall(ORDER.pack(args.warmup, args.time))
+    flow.sendall(ORDER.pack(args.warmup, args.time, b""))
     threading.Thread(target=pour, args=(flow,), daemon=True).start()
     flow.settimeout(args.warmup + args.time + LATE)
     try:
@@ -168,19 +179,37 @@ def send(args):
     print(json.dumps(measure(args)))
 
 
+def fetched(args):
+    """Has the server send a flow; returns what has come of it."""
+    flow = connect(args)
+    flow.sendall(ORDER.pack(args.warmup, args.time, args.congestion.encode()))
+    got = count_flow(flow, args.warmup, args.time)
+    if got is None:
+        raise ConnectionError("the flow ended before the measurement")
+    flow.close()
+    return {"bytes": got, "seconds": args.time, "goodput_mbps": got * 8e-6 / args.time}
+
+
+def fetch(args):
+    print(json.dumps(fetched(args)))
+
+
 def parser():
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = words.add_subparsers(required=True)
     server = commands.add_parser("serve", help="take flows until it is ended")
     server.set_defaults(run=serve)
-    client = commands.add_parser("send", help="send one flow")
-    client.add_argument("server")
-    client.add_argument("--bind", help="local address, which chooses the path in a lab")
-    client.add_argument("--congestion", default="cubic", help="cubic, bbr, reno")
-    client.add_argument("--warmup", type=float, default=5.0, help="seconds that do not count")
-    client.add_argument("--time", type=float, default=10.0, help="seconds that count")
-    client.set_defaults(run=send)
-    for command in (server, client):
+    sender = commands.add_parser("send", help="send one flow")
+    sender.set_defaults(run=send)
+    fetcher = commands.add_parser("fetch", help="have the server send one flow")
+    fetcher.set_defaults(run=fetch)
+    for client in (sender, fetcher):
+        client.add_argument("server")
+        client.add_argument("--bind", help="local address, which chooses the path in a lab")
+        client.add_argument("--congestion", default="cubic", help="cubic, bbr, reno")
+        client.add_argument("--warmup", type=float, default=5.0, help="seconds that do not count")
+        client.add_argument("--time", type=float, default=10.0, help="seconds that count")
+    for command in (server, sender, fetcher):
         command.add_argument("--mptcp", action="store_true")
         command.add_argument("--port", type=int, default=PORT)
     return words

@@ -23,6 +23,12 @@ class Links(unittest.TestCase):
         self.assertEqual(links.least_lossy("20: 29/99/29x4.9@479 2.8/22/1@8"), 2)
         self.assertEqual(links.least_lossy("1: 3/9/2@5 4/9@5 5/9@5"), 2)
 
+    def test_an_access_has_a_slower_way_back(self):
+        text = links.access("dsl and lte")
+        self.assertEqual(text.count("[[path]]"), 2)
+        self.assertIn("backward = { rate_mbps = 2, delay_ms = 20, queue_packets = 100 }", text)
+        self.assertIn("forward = { rate_mbps = 30, delay_ms = 30, queue_bdp = 1, loss_percent = 2 }", text)
+
     def test_what_is_no_point_is_refused(self):
         with self.assertRaises(ValueError):
             links.point("1: 10/20")
@@ -71,6 +77,11 @@ class Runs(unittest.TestCase):
         self.assertIn("--warmup 17 --time 60", command)
         self.assertIn("10.77.2.2 --bind 10.77.2.1 --congestion bbr", command)
 
+    def test_a_flow_back_is_fetched_over_its_path(self):
+        command = lab.Flow("cubic", path=2, start=2.0, back=True).command("mpfec", 5.0, 10.0)
+        self.assertIn("fetch 10.77.2.2 --bind 10.77.2.1 --congestion cubic", command)
+        self.assertIn("--warmup 3 --time 10", command)
+
     def test_an_mptcp_flow_has_a_subflow_on_every_path(self):
         run = lab.Run("pnc", 3, (lab.Flow("mptcp-cubic"),), 5.0, 10.0)
         script = run.client("mpfec")
@@ -101,6 +112,14 @@ class Loopback(unittest.TestCase):
         result = tcp.measure(tcp.parser().parse_args(words))
         self.assertGreater(result["goodput_mbps"], 10)
         self.assertEqual(result["seconds"], 0.2)
+
+    def test_a_flow_back_is_counted_by_the_client(self):
+        server = tcp.listen(SimpleNamespace(mptcp=False, port=0))
+        threading.Thread(target=tcp.accept, args=(server,), daemon=True).start()
+        words = ["fetch", "127.0.0.1", "--port", str(server.getsockname()[1])]
+        words += ["--warmup", "0.1", "--time", "0.2"]
+        result = tcp.fetched(tcp.parser().parse_args(words))
+        self.assertGreater(result["goodput_mbps"], 10)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ const FILES: &[(&str, &str)] = files![
     "fairness-balance.toml",
     "fill.toml",
     "jitter.toml",
+    "upload.toml",
 ];
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub struct SackTcp {
     delay: DelayRise,
     /// Whether the window was used up when last looked at.
     is_full: bool,
+    /// Its time is over.
+    is_over: bool,
     round_trip: RoundTrip,
     timer_from: Option<Instant>,
     sent: u64,
@@ -110,6 +112,7 @@ impl SackTcp {
             cubic: Cubic::default(),
             delay: DelayRise::default(),
             is_full: false,
+            is_over: false,
             round_trip: RoundTrip::default(),
             timer_from: None,
             sent: 0,
@@ -328,7 +331,8 @@ impl Host for SackTcp {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.feed.start() || self.feed.has_stopped(now) {
+        self.is_over |= self.feed.has_stopped(now);
+        if now < self.feed.start() || self.is_over {
             return None;
         }
         self.is_full = !self.has_window();
@@ -346,6 +350,9 @@ impl Host for SackTcp {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        if self.is_over {
+            return None;
+        }
         let offered = if self.has_window() {
             self.offered()
         } else {

@@ -80,6 +80,10 @@ impl Dumbbell {
         self.add(|from, to, start| Peer::Tcp(Tcp::new(from, to, config, start, 9)));
     }
 
+    fn add_sack_tcp(&mut self, config: TcpConfig) {
+        self.add(|from, to, start| Peer::SackTcp(SackTcp::new(from, to, config, start, 9)));
+    }
+
     fn add_source(&mut self, config: SourceConfig) {
         self.add(|from, to, start| Peer::Source(Source::new(from, to, config, start, 9)));
     }
@@ -300,16 +304,26 @@ fn a_flow_that_ends_with_more_to_send_than_it_could_is_quiet() {
         stop: Some(secs(10)),
         ..full_packets()
     };
-    let mut net = Dumbbell::new(bottleneck());
-    net.add_tcp(TcpConfig {
-        law: Aimd::NEW_RENO.into(),
-        pattern,
-        rate: Some(20_000_000),
-        bytes: None,
-    });
-    assert!(net.rates(secs(10))[0] > 8.0);
-    net.network.run_for(ms(100));
-    assert_eq!(net.rates(secs(5)), [0.0]);
+    type Add = fn(&mut Dumbbell, TcpConfig);
+    let flows: [(Add, WindowLaw); 2] = [
+        (Dumbbell::add_tcp, Aimd::NEW_RENO.into()),
+        (Dumbbell::add_sack_tcp, WindowLaw::Cubic),
+    ];
+    for (add, law) in flows {
+        for rate in [Some(20_000_000), None] {
+            let mut net = Dumbbell::new(bottleneck());
+            let config = TcpConfig {
+                law,
+                pattern: pattern.clone(),
+                rate,
+                bytes: None,
+            };
+            add(&mut net, config);
+            assert!(net.rates(secs(10))[0] > 8.0);
+            net.network.run_for(ms(100));
+            assert_eq!(net.rates(secs(5)), [0.0], "{law:?}, {rate:?}");
+        }
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Dumbbell {
             rate: None,
             bytes,
         };
-        self.add(|from, to, epoch| Peer::SackTcp(SackTcp::new(from, to, config, epoch, 9)));
+        self.add_sack_tcp(config);
     }
 
     fn sack(&self, index: usize) -> &SackTcp {
