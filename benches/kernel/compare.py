@@ -65,23 +65,22 @@ def goodput(args):
 
 
 def points(args):
-    with tempfile.TemporaryDirectory(prefix="mpfec-points-") as directory:
-        named = []
-        for name in args.points:
-            file = Path(directory, f"{name.split(':')[0]}.toml")
-            file.write_text(links.point(name))
-            named.append((name, str(file), links.least_lossy(name)))
-        compare(args, named)
+    compare_texts(args, [(name, links.point(name), links.least_lossy(name)) for name in args.points])
 
 
 def upload(args):
-    with tempfile.TemporaryDirectory(prefix="mpfec-accesses-") as directory:
+    compare_texts(args, [(name, links.access(name), 1) for name in args.accesses], uploads=True)
+
+
+def compare_texts(args, texts, uploads=False):
+    """What `compare` does, over set-ups whose texts are given instead of files."""
+    with tempfile.TemporaryDirectory(prefix="mpfec-links-") as directory:
         named = []
-        for name in args.accesses:
-            file = Path(directory, f"{name.replace(' ', '-')}.toml")
-            file.write_text(links.access(name))
-            named.append((name, str(file), 1))
-        compare(args, named, uploads=True)
+        for name, text, first in texts:
+            file = Path(directory, name.split(":")[0].replace(" ", "-") + ".toml")
+            file.write_text(text)
+            named.append((name, str(file), first))
+        compare(args, named, uploads)
 
 
 def compare(args, named, uploads=False):

@@ -47,8 +47,9 @@ class Flow:
         congestion = self.kind.removeprefix("mptcp-")
         is_multipath = congestion != self.kind
         which = "--mptcp --port 47901" if is_multipath else ""
+        verb = "fetch" if self.back else "send"
         return (
-            f"python3 {shlex.quote(str(TCP))} {'fetch' if self.back else 'send'} 10.77.{self.path}.2 --bind 10.77.{self.path}.1 "
+            f"python3 {shlex.quote(str(TCP))} {verb} 10.77.{self.path}.2 --bind 10.77.{self.path}.1 "
             f"--congestion {congestion} {warm} {which}"
         )
 

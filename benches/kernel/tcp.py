@@ -89,9 +89,9 @@ def serve_flow(connection):
     if got is None:
         return
     connection.settimeout(None)
-    buffer = bytearray(1 << 20)
     connection.sendall(json.dumps({"bytes": got, "seconds": seconds}).encode() + b"\n")
     # What is still on its way is taken, so that the line above is not lost to a reset.
+    buffer = bytearray(1 << 20)
     while connection.recv_into(buffer):
         pass
 

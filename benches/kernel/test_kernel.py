@@ -104,22 +104,23 @@ class Runs(unittest.TestCase):
 
 
 class Loopback(unittest.TestCase):
-    def test_a_flow_over_loopback_is_counted_by_the_server(self):
+    def result(self, verb, run):
+        """What a short flow over loopback comes to."""
         server = tcp.listen(SimpleNamespace(mptcp=False, port=0))
         threading.Thread(target=tcp.accept, args=(server,), daemon=True).start()
-        words = ["send", "127.0.0.1", "--port", str(server.getsockname()[1])]
+        words = [verb, "127.0.0.1", "--port", str(server.getsockname()[1])]
         words += ["--warmup", "0.1", "--time", "0.2"]
-        result = tcp.measure(tcp.parser().parse_args(words))
+        return run(tcp.parser().parse_args(words))
+
+    def test_a_flow_over_loopback_is_counted_by_the_server(self):
+        result = self.result("send", tcp.measure)
         self.assertGreater(result["goodput_mbps"], 10)
         self.assertEqual(result["seconds"], 0.2)
 
     def test_a_flow_back_is_counted_by_the_client(self):
-        server = tcp.listen(SimpleNamespace(mptcp=False, port=0))
-        threading.Thread(target=tcp.accept, args=(server,), daemon=True).start()
-        words = ["fetch", "127.0.0.1", "--port", str(server.getsockname()[1])]
-        words += ["--warmup", "0.1", "--time", "0.2"]
-        result = tcp.fetched(tcp.parser().parse_args(words))
+        result = self.result("fetch", tcp.fetched)
         self.assertGreater(result["goodput_mbps"], 10)
+        self.assertEqual(result["seconds"], 0.2)
 
 
 if __name__ == "__main__":
