@@ -17,8 +17,11 @@ const STRANGER: ([u8; 4], u16) = ([192, 0, 2, 66], 666);
 
 /// Runs a transfer while `attack` makes something of each packet seen of late, and returns
 /// how many bytes were read when, every tenth of a second.
-fn transfer(attack: impl Fn(&mut Rng, &Packet) -> Option<Packet>) -> (Vec<u64>, Simulation) {
-    let mut net = two_paths().connect();
+fn transfer(
+    seed: u64,
+    attack: impl Fn(&mut Rng, &Packet) -> Option<Packet>,
+) -> (Vec<u64>, Simulation) {
+    let mut net = two_paths().seed(seed).connect();
     net.network().record(8);
     let mut rng = Rng::new(9);
     net.send(mib(4));
@@ -46,9 +49,11 @@ fn garbage(rng: &mut Rng, size: u64) -> Bytes {
 /// What both paths carry in the 20 ms by which the ways there differ.
 const SPREAD: u64 = 30_000_000 / 8 / 50;
 
+/// Means of so many runs are held to the bounds, for which path a packet takes hangs on chance.
+const SEEDS: u64 = 4;
+
 #[test]
 fn garbage_copies_and_spoilt_packets_change_nothing() {
-    let (unharmed, _) = transfer(|_, _| None);
     let attacks: [fn(&mut Rng, &Packet) -> Option<Packet>; 5] = [
         // Garbage of any size.
         |rng, seen| {
@@ -90,28 +95,31 @@ fn garbage_copies_and_spoilt_packets_change_nothing() {
             })
         },
     ];
+    let unharmed: Vec<_> = (1..=SEEDS)
+        .map(|seed| transfer(seed, |_, _| None).0)
+        .collect();
     for (number, attack) in attacks.iter().enumerate() {
-        let (read, _) = transfer(attack);
         // What a server answers to strangers takes a little of the links, so that other packets
         // take the slower one, and the reader waits for them at other times.
-        let mut behind = 0;
-        for (got, want) in read.iter().zip(&unharmed) {
-            let lag = want.saturating_sub(*got);
-            assert!(
-                lag <= SPREAD,
-                "attack {number}: {lag} bytes behind after {want}"
-            );
-            behind += lag;
+        let (mut longest, mut behind) = (0, 0);
+        for (seed, unharmed) in (1..=SEEDS).zip(&unharmed) {
+            let (read, _) = transfer(seed, attack);
+            let lags = read.iter().zip(unharmed);
+            let lags = lags.map(|(got, want)| want.saturating_sub(*got));
+            longest += lags.clone().max().unwrap_or(0) / SEEDS;
+            behind += lags.sum::<u64>() / unharmed.len() as u64 / SEEDS;
         }
-        let mean = behind / unharmed.len() as u64;
-        assert!(mean <= kib(16), "attack {number}: {mean} bytes behind");
+        assert!(
+            longest <= SPREAD && behind <= kib(16),
+            "attack {number}: {longest} bytes behind at most, {behind} in the mean"
+        );
     }
 }
 
 #[test]
 fn copies_from_elsewhere_move_no_path() {
     let stranger = SocketAddr::from(STRANGER);
-    let (_, net) = transfer(|_, seen| {
+    let (_, net) = transfer(1, |_, seen| {
         Some(Packet {
             from: stranger,
             ..seen.clone()
