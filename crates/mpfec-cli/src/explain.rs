@@ -24,6 +24,7 @@ struct Told {
     controller: Option<&'static str>,
     left_out: bool,
     bursts: Bursts,
+    held_up: HeldUp,
     verdict: Option<String>,
 }
 
@@ -146,6 +147,7 @@ impl Told {
             });
         }
         lines.extend(self.bursts.look(path.loss_burst, path.loss));
+        lines.extend(self.held_up.look(path.held_up));
         // What is undecided changes nothing.
         let decided = |evidence: &LossEvidence| evidence.verdict != LossVerdict::Unknown;
         if let Some(evidence) = path.loss_evidence.filter(decided) {
@@ -185,6 +187,30 @@ impl Bursts {
         })
     }
 }
+
+/// Whether acknowledgements of a path were said to be held up.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct HeldUp(bool);
+
+impl HeldUp {
+    fn look(&mut self, by: Duration) -> Option<String> {
+        let is_held_up = by >= if self.0 { NOTHING } else { MUCH };
+        (std::mem::replace(&mut self.0, is_held_up) != is_held_up).then(|| {
+            if is_held_up {
+                format!(
+                    "acknowledgements are held up by {:.0} ms on their way back: that is no queue of ours, and the window makes up for it",
+                    ms(by)
+                )
+            } else {
+                "acknowledgements are no longer held up".to_owned()
+            }
+        })
+    }
+}
+
+/// What is worth a line, and what is no longer.
+const MUCH: Duration = Duration::from_millis(10);
+const NOTHING: Duration = Duration::from_millis(2);
 
 /// Packets lost in a row, as a multiple of what single losses have, that are called a burst, and
 /// no burst any more.
@@ -250,6 +276,21 @@ mod tests {
         assert_eq!(bursts.look(1.6, 0.0), None);
         let end = bursts.look(1.4, 0.0).expect("they are over");
         assert_eq!(end, "loses packets one by one again");
+    }
+
+    #[test]
+    fn what_holds_up_acknowledgements_is_told_when_it_begins_and_when_it_ends() {
+        let mut held_up = HeldUp::default();
+        let mut look = |ms| held_up.look(Duration::from_millis(ms));
+        assert_eq!(look(9), None);
+        let begin = look(200).expect("it is much");
+        assert!(
+            begin.starts_with("acknowledgements are held up by 200 ms"),
+            "{begin}"
+        );
+        assert_eq!((look(40), look(5)), (None, None));
+        let end = look(1).expect("it is over");
+        assert_eq!(end, "acknowledgements are no longer held up");
     }
 
     #[test]

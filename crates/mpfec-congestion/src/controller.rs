@@ -85,6 +85,12 @@ pub trait CongestionController: fmt::Debug + Send {
         0
     }
 
+    /// How long acknowledgements are held up on their way back by a queue there, the mean of late, as
+    /// far as it is known and the window makes up for it.
+    fn held_up(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Short lower-case name of the present state, for people.
     fn state(&self) -> &'static str;
 
@@ -112,6 +118,9 @@ pub struct Ack<'a> {
     /// The way back on which the newest sample of it came: the number of a path, for
     /// acknowledgements come back on any.
     pub route: u32,
+    /// How many microseconds the acknowledgement of that sample was on its way back beyond those of
+    /// the path's first one, if the peer tells when packets arrive. Both clocks may drift.
+    pub way_back: Option<i64>,
     /// The delivery rate this frame shows, if it shows one.
     pub rate: Option<RateSample>,
     /// What the code has made up for; zeros unless it was

@@ -186,6 +186,7 @@ mod tests {
                 app_limited: false,
                 rtt: &self.rtt,
                 route: 0,
+                way_back: None,
                 rate: None,
                 coding: CodingFeedback::default(),
                 group: Group::ALONE,

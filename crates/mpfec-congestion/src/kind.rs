@@ -116,6 +116,12 @@ impl ControllerKind {
         matches!(self, Self::MccCoop | Self::GmccCoop(_))
     }
 
+    /// Whether it makes use of [how long acknowledgements come back](crate::Ack::way_back).
+    #[must_use]
+    pub fn heeds_way_back(self) -> bool {
+        self == Self::Delay
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::NewReno => "newreno",

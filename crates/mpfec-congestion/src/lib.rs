@@ -33,6 +33,7 @@
 //!     app_limited: false,
 //!     rtt: &rtt,
 //!     route: 0,
+//!     way_back: None,
 //!     rate: None,
 //!     coding: CodingFeedback::default(),
 //!     group: Group { subflows: &[me], me: 0 },

@@ -39,11 +39,12 @@ impl RttEstimator {
 
     /// Takes the time from sending the largest newly acknowledged packet to its
     /// acknowledgement. `ack_delay` is what the peer says it waited, at most what it promised.
-    pub fn update(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
+    /// Returns false if it says nothing, for this host slept meanwhile.
+    pub fn update(&mut self, now: Instant, sample: Duration, ack_delay: Duration) -> bool {
         if let Some(woken_at) = self.woken_at
             && sample > now.saturating_duration_since(woken_at)
         {
-            return;
+            return false;
         }
         let sample = sample.clamp(GRANULE, LONGEST);
         self.latest = sample;
@@ -55,7 +56,7 @@ impl RttEstimator {
             self.var = sample / 2;
             self.min = sample;
             self.start_epoch(now, sample);
-            return;
+            return true;
         }
         self.min = self.min.min(sample);
         self.epoch_min = self.epoch_min.min(sample);
@@ -78,6 +79,7 @@ impl RttEstimator {
             self.min = self.epoch_min;
             self.start_epoch(now, sample);
         }
+        true
     }
 
     /// This host slept until now, or its clock jumped: how long answers took to what was sent

@@ -38,6 +38,7 @@ fn ack<'a>(now: Instant, packets: u32, rtt: &'a RttEstimator, group: Group<'a>) 
         app_limited: false,
         rtt,
         route: 0,
+        way_back: None,
         rate: None,
         coding: CodingFeedback::default(),
         group,

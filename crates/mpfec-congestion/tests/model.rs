@@ -163,6 +163,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     app_limited,
                     rtt: &rtt,
                     route: 0,
+                    way_back: None,
                     rate: delivery.sample(now, rtt.min()),
                     coding,
                     group,

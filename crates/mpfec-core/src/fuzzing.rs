@@ -235,6 +235,7 @@ pub fn write_ack(
     let facts = AckFacts {
         path: Some(1),
         delay: Duration::from_micros(4321),
+        received: None,
         ecn: None,
     };
     Ack::encode(&facts, ranges, room, out)
@@ -309,6 +310,12 @@ mod tests {
                 "{name}: {read}"
             );
             assert!(name != "parity" || read == 3, "{read} about parity");
+            // A PING follows.
+            assert!(name != "timed_path_ack" || read == 2, "{read}: {name}");
+            assert!(
+                name != "timed_path_ack_cut_off" || read == 0,
+                "{read}: {name}"
+            );
         });
         replay("ticket", |name, bytes| {
             ticket(bytes);
@@ -328,6 +335,7 @@ mod tests {
                 "endless_idle_timeout",
                 "exponent",
                 "grease",
+                "receive_times",
                 "server",
             ];
             let is_valid = TransportParameters::parse(bytes, Side::Server).is_ok();

@@ -44,6 +44,7 @@ fn a_data_packet_is_as_specified() {
     let facts = AckFacts {
         path: Some(1),
         delay: Duration::from_micros(1600),
+        received: None,
         ecn: None,
     };
     Ack::encode(&facts, [90..=100, 80..=85].into_iter(), 100, &mut out);

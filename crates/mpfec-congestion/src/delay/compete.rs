@@ -268,7 +268,7 @@ impl Delay {
 
     pub(super) fn compete_on_ack(&mut self, ack: &Ack<'_>, lost: u64) {
         let may_grow = ack.fills(self.window_bytes());
-        let (srtt, window) = (self.srtt, self.window);
+        let (srtt, window, stretched) = (self.srtt, self.window, self.stretched());
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
@@ -276,7 +276,8 @@ impl Delay {
             return;
         }
         let acked = f64::from(ack.packets);
-        let counted = acked + (lost as f64).min(acked);
+        // As many packets more in flight make as much less of a part of the window.
+        let counted = (acked + (lost as f64).min(acked)) / (stretched * stretched);
         let grown = compete.growth.increase(ack.now, srtt, window, counted);
         let coupling = Coupling::of(&ack.group, window * self.mss);
         let own = window * self.mss / coupling.total;

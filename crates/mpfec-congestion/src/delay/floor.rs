@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use super::way_back::WayBack;
+
 /// Smallest RTTs of the last one to two epochs, one for each way on which acknowledgements come
 /// back: with the least of all of them, a longer way would pass for a queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Floors {
     routes: Vec<Route>,
+    held_up: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -15,6 +18,7 @@ struct Route {
     /// Share of the samples of late, 0..1.
     weight: f64,
     floor: Floor,
+    way_back: WayBack,
 }
 
 /// An RTT, and on which way the acknowledgement came back.
@@ -22,6 +26,8 @@ struct Route {
 pub(super) struct Sample {
     pub(super) now: Instant,
     pub(super) route: u32,
+    /// How long it came back, as in [`Ack`](crate::Ack).
+    pub(super) way_back: Option<i64>,
     pub(super) rtt: Duration,
     pub(super) smoothed: Duration,
     /// What other ways show of the queue, seconds.
@@ -42,9 +48,18 @@ impl Floors {
             let is_own = f64::from(u8::from(position == index));
             route.weight += weight * (is_own - route.weight);
         }
-        let floor = &mut self.routes[index].floor;
-        floor.on_sample(sample);
-        sample.rtt.saturating_sub(floor.min).as_secs_f64()
+        let route = &mut self.routes[index];
+        let held_up = route.held_up(sample);
+        let floor = &mut route.floor;
+        let rtt = sample.rtt.saturating_sub(held_up.unwrap_or_default());
+        floor.on_sample(&Sample { rtt, ..*sample });
+        self.held_up = held_up.map(|by| by.as_secs_f64());
+        rtt.saturating_sub(floor.min).as_secs_f64()
+    }
+
+    /// By how many seconds that sample was held up on its way back, if others are as well.
+    pub(super) fn held_up(&self) -> Option<f64> {
+        self.held_up
     }
 
     /// Whether nothing is known of this way yet, but of others.
@@ -69,6 +84,7 @@ impl Floors {
             number: sample.route,
             weight: 0.0,
             floor: Floor::new(sample, queue),
+            way_back: WayBack::default(),
         };
         if self.routes.len() < MOST_ROUTES {
             self.routes.push(route);
@@ -100,6 +116,18 @@ impl Floors {
     }
 }
 
+impl Route {
+    /// For how long the acknowledgement was held up. The floor is one of the least that the way back
+    /// has taken.
+    fn held_up(&mut self, sample: &Sample) -> Option<Duration> {
+        let took = 1e-6 * sample.way_back? as f64;
+        let known = (self.floor.min, sample.smoothed);
+        let held_up = self.way_back.on_sample(sample.now, took, sample.rtt, known);
+        self.floor.shift(held_up.longer);
+        Duration::try_from_secs_f64(held_up.by?).ok()
+    }
+}
+
 /// Unlike the estimator's own minimum it can be moved when a drained queue shows that the path
 /// itself got longer.
 #[derive(Debug, Clone)]
@@ -125,6 +153,18 @@ impl Floor {
             epoch_min: sample.rtt,
             epoch_ends: sample.now + ends_after,
             is_assumed,
+        }
+    }
+
+    /// What it stands for has become longer by so many seconds, or shorter.
+    fn shift(&mut self, longer: f64) {
+        let by = Duration::try_from_secs_f64(longer.abs()).unwrap_or_default();
+        for least in [&mut self.min, &mut self.epoch_min] {
+            *least = if longer > 0.0 {
+                least.saturating_add(by)
+            } else {
+                least.saturating_sub(by)
+            };
         }
     }
 

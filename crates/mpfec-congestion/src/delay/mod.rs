@@ -36,6 +36,9 @@
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
 //!   window becomes `delivered / (1 - p0) x floor` and the target (see `heed_ceiling`);
+//! - what holds up acknowledgements on their way back, as the peer's clock tells (see `way_back`), is
+//!   taken from every RTT, and as many packets as arrive meanwhile are in flight besides (see
+//!   `held_up`);
 //! - a queue that stays when our part of it is taken away, or overflows far above our part twice, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that
 //!   grows while we have far less than half of what the path carried at best; and who has far more
@@ -48,6 +51,7 @@ mod count;
 mod departures;
 mod evidence;
 mod floor;
+mod held_up;
 mod noise;
 mod others;
 mod overruns;
@@ -59,8 +63,9 @@ mod steady;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod way_back;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use self::carried::{Carried, KEPT_LATELY};
 use self::compete::Compete;
@@ -106,6 +111,10 @@ pub(crate) struct Delay {
     /// There was a steady round in which the application always had something to send.
     has_seen_limit: bool,
     srtt: f64,
+    /// By how many seconds acknowledgements are held up on their way back, as far as that is none of
+    /// ours: the mean of late. All RTTs here are without it.
+    held_up: f64,
+    is_held_up: bool,
     /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
     /// RTT of the last acknowledgement above the floor.
@@ -180,6 +189,8 @@ impl Delay {
             busy_rounds: BUSY,
             has_seen_limit: false,
             srtt: 0.0,
+            held_up: 0.0,
+            is_held_up: false,
             queue_delay: 0.0,
             last_delay: 0.0,
             rate: 0.0,
@@ -335,7 +346,7 @@ impl Delay {
 
 impl CongestionController for Delay {
     fn on_packet_sent(&mut self, now: Instant, _bytes: u64, in_flight: u64) {
-        let in_flight = in_flight as f64 / self.mss;
+        let in_flight = (in_flight as f64 / self.mss - self.unheard()).max(0.0);
         self.round.in_flight_max = self.round.in_flight_max.max(in_flight);
         if let Mode::Startup(startup) = &mut self.mode {
             startup.on_packet_sent(now, in_flight);
@@ -358,6 +369,7 @@ impl CongestionController for Delay {
         let sample = Sample {
             now: ack.now,
             route: ack.route,
+            way_back: ack.way_back,
             rtt: latest,
             smoothed,
             queue,
@@ -365,6 +377,9 @@ impl CongestionController for Delay {
         };
         let is_new = self.floor.is_new_route(ack.route);
         let rise = self.floor.on_sample(&sample);
+        let held_up = self.floor.held_up();
+        self.follow_way_back(held_up);
+        let latest = latest.saturating_sub(Duration::from_secs_f64(held_up.unwrap_or(0.0)));
         let delay = (rise - self.noise.least()).max(0.0);
         // What only a queue makes.
         let queued = (rise - self.noise.most()).max(0.0);
@@ -374,7 +389,7 @@ impl CongestionController for Delay {
         {
             steady.make_drain_due();
         }
-        self.srtt = smoothed.as_secs_f64();
+        self.srtt = (smoothed.as_secs_f64() - self.held_up).max(0.0);
         if let Some(sample) = ack.rate {
             self.delivered_now = sample.bytes_per_second as f64 / self.mss;
         }
@@ -416,6 +431,7 @@ impl CongestionController for Delay {
             (lesson, of_lost),
         );
         self.round.on_ack(ack, rise, self.noise.least(), lost);
+        self.round.on_held_up(held_up);
         match self.mode {
             Mode::Startup(_) => {
                 self.startup_on_ack(ack, delay, lost);
@@ -556,6 +572,10 @@ impl CongestionController for Delay {
 
     fn drains(&self) -> bool {
         self.is_held && self.is_drained_deeply()
+    }
+
+    fn held_up(&self) -> Duration {
+        Duration::try_from_secs_f64(self.held_up).unwrap_or_default()
     }
 
     fn state(&self) -> &'static str {

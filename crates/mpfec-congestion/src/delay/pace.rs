@@ -34,7 +34,7 @@ impl Delay {
             Mode::Steady(_) => self.effective_window() + self.batch(),
             _ => self.effective_window(),
         };
-        (window * self.mss) as u64
+        ((window + self.unheard()) * self.mss) as u64
     }
 
     /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of

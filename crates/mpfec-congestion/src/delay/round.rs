@@ -29,6 +29,8 @@ pub(super) struct Round {
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
     pub(super) app_limited: bool,
+    /// By how many seconds the first and the last acknowledgement were held up.
+    held_up: Option<(f64, f64)>,
 }
 
 impl Round {
@@ -46,6 +48,7 @@ impl Round {
             delay_sum: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
+            held_up: None,
         }
     }
 
@@ -98,15 +101,31 @@ impl Round {
         self.app_limited |= ack.app_limited;
     }
 
-    /// The finished round and its length in seconds, if this acknowledgement ends it.
+    /// An acknowledgement was held up on its way back by so many seconds.
+    pub(super) fn on_held_up(&mut self, by: Option<f64>) {
+        self.held_up = by.map(|by| (self.held_up.map_or(by, |(first, _)| first), by));
+    }
+
+    /// In which what it acknowledges arrived, seconds: it came in `length`.
+    fn arrived_in(&self, length: Duration) -> f64 {
+        let change = self.held_up.map_or(0.0, |(first, last)| last - first);
+        length.as_secs_f64() - change
+    }
+
+    /// The finished round and the seconds in which what it acknowledges arrived, if this
+    /// acknowledgement ends it.
     pub(super) fn finish(&mut self, ack: &Ack<'_>) -> Option<(Self, f64)> {
         let start = self.start?;
         let length = ack.now.saturating_duration_since(start);
         if ack.sent_at < start || length < SHORTEST {
             return None;
         }
-        let next = Self::starting(ack.now);
-        Some((std::mem::replace(self, next), length.as_secs_f64()))
+        let next = Self {
+            held_up: self.held_up.map(|(_, last)| (last, last)),
+            ..Self::starting(ack.now)
+        };
+        let arrived_in = self.arrived_in(length);
+        Some((std::mem::replace(self, next), arrived_in))
     }
 }
 

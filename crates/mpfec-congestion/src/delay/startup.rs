@@ -184,11 +184,12 @@ impl Delay {
         let floor = self.floor_seconds();
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
+        let stretched = self.stretched();
         let Mode::Startup(startup) = &mut self.mode else {
             return;
         };
         if may_grow {
-            let grown = self.window + f64::from(ack.packets) + lost as f64;
+            let grown = self.window + (f64::from(ack.packets) + lost as f64) / stretched;
             let limit = (2.0 * startup.window_before).min(MAX_WINDOW);
             self.window = grown.min(limit).max(self.window);
         }

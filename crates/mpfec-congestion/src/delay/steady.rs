@@ -99,11 +99,16 @@ impl Steady {
     /// been seen since, start-up may have ended too early.
     fn reconsider_start(&mut self, most: f64) {
         if self.taken_for_queue.is_some_and(|delay| most > delay) {
-            self.taken_for_queue = None;
-            self.fresh = true;
-            self.low_rounds = 0;
-            self.acceleration = 1.0;
+            self.begin_anew();
         }
+    }
+
+    /// No queue has shown: what passed for one was none.
+    pub(super) fn begin_anew(&mut self) {
+        self.fresh = true;
+        self.taken_for_queue = None;
+        self.low_rounds = 0;
+        self.acceleration = 1.0;
     }
 
     /// A packet of before is `scale` packets now.

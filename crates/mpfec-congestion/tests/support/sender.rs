@@ -252,6 +252,7 @@ impl Sender {
             app_limited: self.app_limited,
             rtt: &self.rtt,
             route: 0,
+            way_back: None,
             rate,
             coding: CodingFeedback::default(),
             group: Group {

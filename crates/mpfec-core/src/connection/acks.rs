@@ -33,6 +33,7 @@ impl Connection {
         let packet_time = carrier.packet_time();
         let (srtt, copies) = (carrier.srtt(), owes_copy(carrier));
         let carrier = Some(carrier.id);
+        let clock = Some(self.started).filter(|_| self.tells_times);
         for path in self.paths.iter_mut() {
             let own = Some(path.id) == carrier;
             if own {
@@ -51,6 +52,7 @@ impl Connection {
             let facts = AckFacts {
                 path: Some(path.id),
                 delay: path.received.ack_delay(now),
+                received: clock.and_then(|clock| path.received.largest_at(clock)),
                 ecn,
             };
             if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {

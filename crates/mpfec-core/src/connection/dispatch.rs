@@ -153,6 +153,7 @@ impl Connection {
         ack: &frame::Ack,
         acked: &mut Vec<super::AckedPacket>,
     ) -> Result<(), TransportError> {
+        let started = self.started;
         let Some(path) = self.paths.at_mut(index) else {
             return Ok(());
         };
@@ -173,8 +174,11 @@ impl Connection {
             if packet.packet_number == ack.largest && sent.eliciting.is_eliciting() {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
-                path.rtt.update(now, sample, delay);
-                path.rtt_route = via;
+                if path.rtt.update(now, sample, delay) {
+                    path.rtt_route = via;
+                    let at = now.saturating_duration_since(started);
+                    path.took_back = path.way_back.of(at, ack);
+                }
                 path.received.set_rtt(path.rtt.smoothed());
                 largest_sent_at = Some(sent.sent_at);
             }
@@ -273,6 +277,7 @@ impl Connection {
             app_limited: path.app_limited,
             rtt: &path.rtt,
             route: path.rtt_route,
+            way_back: path.took_back,
             rate,
             coding,
             group: Group {

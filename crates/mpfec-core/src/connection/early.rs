@@ -143,6 +143,7 @@ impl EarlySpace {
             let facts = AckFacts {
                 path: None,
                 delay: self.received.ack_delay(now),
+                received: None,
                 ecn: None,
             };
             let largest = self.received.largest().unwrap_or(0);

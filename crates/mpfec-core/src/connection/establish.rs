@@ -76,6 +76,7 @@ impl Connection {
             scratch: Scratch::default(),
             last_now: now,
             peer_known: false,
+            tells_times: false,
             config,
         };
         if let Some(seed) = pipeline_seed(&connection.config, issued) {
@@ -180,6 +181,7 @@ impl Connection {
             (ours, Duration::ZERO) => ours,
             (ours, theirs) => ours.min(theirs),
         };
+        self.tells_times = peer.receive_times;
         self.streams.set_peer_limits(&StreamLimits {
             max_data: peer.initial_max_data,
             bidi_local: peer.initial_max_stream_data_bidi_local,
@@ -247,6 +249,7 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
         } else {
             0
         },
+        receive_times: config.profile.congestion.heeds_way_back(),
         ..TransportParameters::default()
     }
 }

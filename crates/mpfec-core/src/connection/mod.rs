@@ -90,6 +90,8 @@ pub struct Connection {
     closing: ClosingSend,
     /// Whether the peer's transport parameters are applied.
     peer_known: bool,
+    /// The peer wants to know when packets arrived.
+    tells_times: bool,
     events: VecDeque<Event>,
     endpoint_events: VecDeque<EndpointEvent>,
     idle_timeout: Duration,

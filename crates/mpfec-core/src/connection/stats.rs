@@ -50,6 +50,9 @@ pub struct PathStats {
     pub srtt: Duration,
     /// Smallest RTT of late.
     pub min_rtt: Duration,
+    /// How long acknowledgements are held up on their way back, by an upload's queue perhaps, as far
+    /// as the window makes up for it.
+    pub held_up: Duration,
     /// Congestion window in bytes.
     pub cwnd_bytes: u64,
     /// Bytes in flight.
@@ -175,6 +178,7 @@ impl PathStats {
             left_out,
             srtt: path.srtt(),
             min_rtt: path.rtt.min(),
+            held_up: path.controller.held_up(),
             cwnd_bytes: path.controller.cwnd(),
             in_flight_bytes: path.space.bytes_in_flight(),
             pacing_rate: path.pacing_rate(),

@@ -11,6 +11,7 @@ mod quiet;
 mod set;
 mod silence;
 mod validation;
+mod way_back;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -33,6 +34,7 @@ use self::quiet::Quiet;
 pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 use self::silence::Silence;
 pub(crate) use self::validation::Validation;
+use self::way_back::WayBack;
 
 /// Why a path changed its state, for people and for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +126,9 @@ pub(crate) struct Path {
     pub(crate) quiet: Quiet,
     /// The path on which the newest RTT sample came back.
     pub(crate) rtt_route: u32,
+    /// How long the acknowledgement of that sample came back, as congestion control is told it.
+    pub(crate) took_back: Option<i64>,
+    pub(crate) way_back: WayBack,
     /// When something sent on the path was acknowledged last.
     pub(crate) last_answer: Option<Instant>,
     /// Packets whose answers were overdue since then.
@@ -211,6 +216,8 @@ impl Path {
             last_received: None,
             quiet: Quiet::default(),
             rtt_route: id,
+            took_back: None,
+            way_back: WayBack::default(),
             last_answer: None,
             is_to_be_asked: false,
             given_up: 0,

@@ -8,7 +8,7 @@ use super::ack_policy::{AckPolicy, Arrival, Eliciting};
 use super::duplicates::Duplicates;
 use super::range_set::RangeSet;
 use crate::address::Ecn;
-use crate::wire::frame::EcnCounts;
+use crate::wire::frame::{ArrivalTime, EcnCounts};
 
 /// Received packets of one packet number space. Memory is bounded: what is older than
 /// 8192 numbers counts as a duplicate, and at most 256 ranges wait to be acknowledged.
@@ -138,6 +138,12 @@ impl ReceivedPackets {
     pub(crate) fn ack_delay(&self, now: Instant) -> Duration {
         self.largest_at
             .map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
+    }
+
+    /// When the largest number arrived, of a clock that began at `clock`.
+    pub(crate) fn largest_at(&self, clock: Instant) -> Option<ArrivalTime> {
+        let at = self.largest_at?;
+        Some(ArrivalTime::new(at.saturating_duration_since(clock)))
     }
 
     /// Packets so far by ECN mark.

@@ -54,6 +54,8 @@ pub(crate) struct TransportParameters {
     pub(crate) parity_packets: u16,
     /// Bytes to which the windows of this end may grow; 0: they stay as they are.
     pub(crate) max_window: u64,
+    /// Acknowledgements to this end are to tell when packets arrived.
+    pub(crate) receive_times: bool,
 }
 
 impl Default for TransportParameters {
@@ -79,6 +81,7 @@ impl Default for TransportParameters {
             pipeline_seed: None,
             parity_packets: 0,
             max_window: 0,
+            receive_times: false,
         }
     }
 }
@@ -134,7 +137,8 @@ impl TransportParameters {
         let parity = parity.map(|packets| (PARITY_PACKETS, u64::from(packets)));
         let window = Some(self.max_window).filter(|bytes| *bytes > 0);
         let window = window.map(|bytes| (MAX_WINDOW, bytes));
-        let optional = seed.into_iter().chain(parity).chain(window);
+        let times = self.receive_times.then_some((RECEIVE_TIMES, 1));
+        let optional = seed.into_iter().chain(parity).chain(window).chain(times);
         for (id, number) in numbers.into_iter().chain(optional) {
             varint::encode(id, out);
             varint::encode(varint::size(number) as u64, out);
@@ -218,6 +222,7 @@ impl TransportParameters {
             MAX_PENDING_BLOCKS => self.max_pending_blocks = number(1, 65_536)? as u32,
             PARITY_PACKETS => self.parity_packets = number(0, Covered::MAX as u64)? as u16,
             MAX_WINDOW => self.max_window = number(0, varint::MAX)?,
+            RECEIVE_TIMES => self.receive_times = number(0, 1)? == 1,
             _ => {}
         }
         Ok(())
@@ -235,7 +240,7 @@ impl Seen {
     fn note(&mut self, id: u64) -> Result<(), Malformed> {
         let bit = match id {
             0..=0x20 => 1 << id,
-            MAX_PATH_ID..=MAX_WINDOW => 1 << (0x21 + id - MAX_PATH_ID),
+            MAX_PATH_ID..=RECEIVE_TIMES => 1 << (0x21 + id - MAX_PATH_ID),
             // To remember all others would let the peer fill memory.
             _ => return Ok(()),
         };
@@ -315,6 +320,7 @@ const MAX_PENDING_BLOCKS: u64 = 0x4d04;
 const PIPELINE_SEED: u64 = 0x4d05;
 const PARITY_PACKETS: u64 = 0x4d06;
 const MAX_WINDOW: u64 = 0x4d07;
+const RECEIVE_TIMES: u64 = 0x4d08;
 const SERVER_ONLY: [u64; 4] = [
     ORIGINAL_DESTINATION_CONNECTION_ID,
     STATELESS_RESET_TOKEN,

@@ -30,6 +30,7 @@ mod scenario;
 mod small_windows;
 mod snapshots;
 mod streams;
+mod upload;
 mod wandering;
 mod windows;
 

@@ -5,6 +5,7 @@ fn sample(start: Instant, at_ms: u64, route: u32, rtt_ms: u64) -> Sample {
     Sample {
         now: start + Duration::from_millis(at_ms),
         route,
+        way_back: None,
         rtt: Duration::from_millis(rtt_ms),
         smoothed: Duration::from_millis(rtt_ms),
         queue: 0.0,

@@ -23,7 +23,7 @@ pub(in crate::delay) enum Event {
         app_limited: bool,
         sibling_drains: bool,
     },
-    /// Rounds of a path of 20 ms with a queue, some packets of which are lost.
+    /// Rounds of a path of 20 ms and what comes back later, with a queue, some packets of which are lost.
     Rounds {
         count: u8,
         queue_ms: u64,
@@ -38,6 +38,8 @@ pub(in crate::delay) enum Event {
     Return,
     /// Acknowledgements come back another way.
     Route(u32),
+    /// How long they are on their way, microseconds beyond the first.
+    WayBack(Option<i64>),
     Persistent,
     Mtu(u16),
     /// The controller finds a competitor.
@@ -66,6 +68,11 @@ pub(in crate::delay) fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Timeout),
         1 => Just(Event::Return),
         2 => (0..12_u32).prop_map(Event::Route),
+        4 => prop_oneof![
+            Just(None),
+            any::<Option<i64>>(),
+            (0..500_000_i64).prop_map(Some),
+        ].prop_map(Event::WayBack),
         1 => Just(Event::Persistent),
         1 => any::<u16>().prop_map(Event::Mtu),
         1 => Just(Event::Compete),
@@ -78,6 +85,7 @@ struct World {
     rtt: RttEstimator,
     mss: u16,
     route: u32,
+    way_back: Option<i64>,
 }
 
 impl World {
@@ -103,6 +111,7 @@ impl World {
             app_limited: flags.0,
             rtt: &self.rtt,
             route: self.route,
+            way_back: self.way_back,
             rate: rate.map(|bytes_per_second| RateSample {
                 bytes_per_second,
                 app_limited: flags.0,
@@ -145,6 +154,7 @@ pub(in crate::delay) fn run(
         rtt: RttEstimator::new(Duration::from_millis(100)),
         mss: MSS,
         route: 0,
+        way_back: None,
     };
     for event in events {
         match *event {
@@ -165,8 +175,10 @@ pub(in crate::delay) fn run(
                 queue_ms,
                 lost,
             } => {
+                let later = world.way_back.unwrap_or(0).clamp(0, 1_000_000) as u64;
                 for _ in 0..count {
                     let rtt = Duration::from_millis(20 + queue_ms);
+                    let rtt = rtt + Duration::from_micros(later);
                     for _ in 0..4 {
                         world.now += rtt / 4;
                         if lost > 0 {
@@ -185,6 +197,7 @@ pub(in crate::delay) fn run(
             Event::Timeout => world.control.on_timeout(world.now, 1),
             Event::Return => world.control.on_return(world.now),
             Event::Route(route) => world.route = route,
+            Event::WayBack(micros) => world.way_back = micros,
             Event::Persistent => world.control.on_persistent_congestion(world.now),
             Event::Mtu(mtu) => {
                 world.mss = mtu.max(1);
@@ -216,7 +229,7 @@ proptest! {
             prop_assert!((2.0..=1.25 * MAX_WINDOW + 1.0).contains(&packets), "{:?}", control);
             for value in [
                 control.rate, control.rate_max, control.delivered_max, control.delivered_mean,
-                control.queue_delay, control.srtt, control.evidence.baseline(),
+                control.queue_delay, control.srtt, control.held_up, control.evidence.baseline(),
             ] {
                 prop_assert!(value.is_finite() && value >= 0.0, "{:?}", control);
             }

@@ -8,6 +8,7 @@ mod noise;
 mod others;
 mod pace;
 mod startup;
+mod upload;
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ impl Delay {
         let sample = Sample {
             now: epoch(),
             route: 0,
+            way_back: None,
             rtt,
             smoothed: rtt,
             queue: 0.0,
@@ -75,6 +77,9 @@ pub(super) struct Link {
     pub(super) sibling_rtt: Option<Duration>,
     /// The way that acknowledgements take.
     pub(super) route: u32,
+    /// Seconds by which acknowledgements are held up on it, and whether they tell.
+    pub(super) held_up: f64,
+    pub(super) is_timed: bool,
     rtt: RttEstimator,
 }
 
@@ -91,6 +96,8 @@ impl Link {
             sibling_rate: 1_000_000,
             sibling_rtt: None,
             route: 0,
+            held_up: 0.0,
+            is_timed: true,
             rtt: RttEstimator::new(Duration::from_millis(100)),
         }
     }
@@ -109,10 +116,11 @@ impl Link {
     pub(super) fn round(&mut self, written: f64) {
         let room = (self.control.cwnd() / u64::from(self.mss)) as f64;
         let sent = room.min(written).max(1.0);
-        let carried = self.capacity * self.floor;
+        let carried = self.capacity * (self.floor + self.held_up);
         let queued = (sent - carried).clamp(0.0, self.queue);
         let lost = (sent - carried - self.queue).max(0.0) as u32;
-        let rtt = Duration::from_secs_f64(self.floor + queued / self.capacity);
+        let rtt = self.floor + self.held_up + queued / self.capacity;
+        let rtt = Duration::from_secs_f64(rtt);
         self.control.on_packet_sent(
             self.now,
             u64::from(self.mss),
@@ -162,6 +170,7 @@ impl Link {
             app_limited,
             rtt: &self.rtt,
             route: self.route,
+            way_back: self.is_timed.then_some((1e6 * self.held_up) as i64),
             rate: None,
             coding: CodingFeedback::default(),
             group: Group {

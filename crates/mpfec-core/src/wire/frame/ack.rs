@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::{ACK, ACK_ECN, PATH_ACK, PATH_ACK_ECN};
+use super::{ACK, ACK_ECN, PATH_ACK, PATH_ACK_ECN, TIMED_PATH_ACK, TIMED_PATH_ACK_ECN};
 use crate::wire::reader::{Malformed, Reader};
 use crate::wire::varint;
 
@@ -32,7 +32,68 @@ pub(crate) struct AckFacts {
     pub(crate) path: Option<u32>,
     /// How long the largest packet waited for it; sent in steps of 8 µs.
     pub(crate) delay: Duration,
+    /// When the largest packet arrived: in acknowledgements of a path, to a peer that asks for it.
+    pub(crate) received: Option<ArrivalTime>,
     pub(crate) ecn: Option<EcnCounts>,
+}
+
+impl AckFacts {
+    /// Type on the wire.
+    fn ty(&self) -> u8 {
+        let ty = match (self.path, self.received) {
+            (None, _) => ACK,
+            (Some(_), None) => PATH_ACK,
+            (Some(_), Some(_)) => TIMED_PATH_ACK,
+        };
+        ty + u8::from(self.ecn.is_some())
+    }
+
+    /// The time as it is sent: acknowledgements of the handshake have none.
+    fn time(&self) -> Option<[u8; 3]> {
+        let time = self.received.filter(|_| self.path.is_some());
+        time.map(ArrivalTime::to_bytes)
+    }
+}
+
+/// A time of a clock that nobody else knows, in units of 16 µs modulo 2^24: 268 s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ArrivalTime(u32);
+
+impl ArrivalTime {
+    /// So long after the clock began.
+    pub(crate) fn new(after: Duration) -> Self {
+        Self((after.as_micros() >> TIME_EXPONENT) as u32 & TIME_MASK)
+    }
+
+    fn to_bytes(self) -> [u8; 3] {
+        let [_, bytes @ ..] = self.0.to_be_bytes();
+        bytes
+    }
+
+    fn from_bytes([high, middle, low]: [u8; 3]) -> Self {
+        Self(u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    pub(crate) fn later_by(self, duration: Duration) -> Self {
+        Self(self.0.wrapping_add(Self::new(duration).0) & TIME_MASK)
+    }
+
+    /// The time from `earlier` to this one, by whatever their clocks are apart too many.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self(self.0.wrapping_sub(earlier.0) & TIME_MASK)
+    }
+
+    /// By how many microseconds it is later than `other`, 134 s at most, or earlier.
+    pub(crate) fn beyond(self, other: Self) -> i64 {
+        let difference = i64::from(self.since(other).0);
+        let wrapped = i64::from(TIME_MASK) + 1;
+        let nearest = if difference >= wrapped / 2 {
+            difference - wrapped
+        } else {
+            difference
+        };
+        nearest << TIME_EXPONENT
+    }
 }
 
 /// ACK or PATH_ACK as it arrived.
@@ -43,6 +104,7 @@ pub(crate) struct Ack {
     /// End of the first range.
     pub(crate) largest: u64,
     pub(crate) delay: Duration,
+    pub(crate) received: Option<ArrivalTime>,
     /// Descending, apart from each other by at least one packet; 1 to [`Self::MAX_RANGES`].
     pub(crate) ranges: Ranges,
     pub(crate) ecn: Option<EcnCounts>,
@@ -90,6 +152,7 @@ impl Ack {
         let mut size = 1 + facts.path.map_or(0, |path| varint::size(u64::from(path))) + count_size;
         size +=
             head.iter().map(|value| varint::size(*value)).sum::<usize>() + varint::size(first_len);
+        size += facts.time().map_or(0, |time| time.len());
         size += ecn.map_or(0, |counts| {
             counts.iter().map(|count| varint::size(*count)).sum()
         });
@@ -105,11 +168,12 @@ impl Ack {
             .count();
 
         let start = out.len();
-        out.push(facts.path.map_or(ACK, |_| PATH_ACK) + u8::from(ecn.is_some()));
+        out.push(facts.ty());
         if let Some(path) = facts.path {
             varint::encode(u64::from(path), out);
         }
         head.iter().for_each(|value| varint::encode(*value, out));
+        out.extend(facts.time().iter().flatten());
         varint::encode(further as u64, out);
         varint::encode(first_len, out);
         for (gap, len) in gaps(*first.start(), ranges.skip(1)).take(further) {
@@ -124,13 +188,17 @@ impl Ack {
 
     pub(super) fn parse(ty: u8, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let path = match ty {
-            PATH_ACK | PATH_ACK_ECN => {
+            PATH_ACK | PATH_ACK_ECN | TIMED_PATH_ACK | TIMED_PATH_ACK_ECN => {
                 Some(u32::try_from(reader.varint()?).map_err(|_| Malformed("path ID too large"))?)
             }
             _ => None,
         };
         let largest = reader.varint()?;
         let delay = reader.varint()?.min(MAX_DELAY) << DELAY_EXPONENT;
+        let received = match ty {
+            TIMED_PATH_ACK | TIMED_PATH_ACK_ECN => Some(ArrivalTime::from_bytes(reader.array()?)),
+            _ => None,
+        };
         let further = reader.varint()?;
         if further >= Self::MAX_RANGES as u64 {
             return Err(Malformed("more ranges than an acknowledgement may have"));
@@ -148,7 +216,7 @@ impl Ack {
             ranges.push(smallest..=end);
         }
         let ecn = match ty {
-            ACK_ECN | PATH_ACK_ECN => Some(EcnCounts {
+            ACK_ECN | PATH_ACK_ECN | TIMED_PATH_ACK_ECN => Some(EcnCounts {
                 ect0: reader.varint()?,
                 ect1: reader.varint()?,
                 ce: reader.varint()?,
@@ -159,6 +227,7 @@ impl Ack {
             path,
             largest,
             delay: Duration::from_micros(delay),
+            received,
             ranges,
             ecn,
         })
@@ -179,17 +248,27 @@ impl Ack {
     /// Appends the frame again as it was, with all of its ranges: for tests of what
     /// arrived. Who sends uses [`encode`](Self::encode).
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let facts = AckFacts {
-            path: self.path,
-            delay: self.delay,
-            ecn: self.ecn,
-        };
-        Self::encode_at_most(&facts, self.ranges(), Self::MAX_RANGES, usize::MAX, out);
+        Self::encode_at_most(
+            &self.facts(),
+            self.ranges(),
+            Self::MAX_RANGES,
+            usize::MAX,
+            out,
+        );
     }
 
     /// Type on the wire.
     pub(super) fn ty(&self) -> u8 {
-        self.path.map_or(ACK, |_| PATH_ACK) + u8::from(self.ecn.is_some())
+        self.facts().ty()
+    }
+
+    fn facts(&self) -> AckFacts {
+        AckFacts {
+            path: self.path,
+            delay: self.delay,
+            received: self.received,
+            ecn: self.ecn,
+        }
     }
 }
 
@@ -208,6 +287,9 @@ fn gaps(
 
 /// ACK delays are sent in units of 2^3 µs (RFC 9000 §18.2).
 pub(crate) const DELAY_EXPONENT: u32 = 3;
+/// Times are sent in units of 2^4 µs, as 24 bits.
+const TIME_EXPONENT: u32 = 4;
+const TIME_MASK: u32 = (1 << 24) - 1;
 /// Longer delays, of nine hours and more, are taken for this one: nobody adds them to a time.
 const MAX_DELAY: u64 = u32::MAX as u64;
 const BELOW_ZERO: Malformed = Malformed("acknowledgement of packets below zero");

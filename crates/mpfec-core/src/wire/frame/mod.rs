@@ -20,7 +20,7 @@ use super::varint;
 use crate::error::TransportError;
 use crate::id::Dir;
 
-pub(crate) use self::ack::{Ack, AckFacts, DELAY_EXPONENT, EcnCounts};
+pub(crate) use self::ack::{Ack, AckFacts, ArrivalTime, DELAY_EXPONENT, EcnCounts};
 pub(crate) use self::close::{ApplicationClose, ConnectionClose};
 pub(crate) use self::crypto::Crypto;
 pub(crate) use self::datagram::DatagramFrame;
@@ -215,7 +215,9 @@ impl Frame {
             SYMBOL..=SYMBOL_LAST
             | LINEAR_SYMBOL..=LINEAR_SYMBOL_LAST
             | BATCH_SYMBOL..=BATCH_SYMBOL_LAST => Self::Symbol(Symbol::parse(ty, payload, reader)?),
-            ACK | ACK_ECN | PATH_ACK | PATH_ACK_ECN => Self::Ack(Ack::parse(ty, reader)?),
+            ACK | ACK_ECN | PATH_ACK | PATH_ACK_ECN | TIMED_PATH_ACK | TIMED_PATH_ACK_ECN => {
+                Self::Ack(Ack::parse(ty, reader)?)
+            }
             PADDING => Self::Padding,
             PING => Self::Ping,
             CRYPTO => Self::Crypto(Crypto::parse(payload, reader)?),
@@ -324,6 +326,8 @@ types! {
     STOP_SENDING = 0x09;
     STREAM_FIN = 0x0a;
     STREAM_DELIVERED = 0x0b;
+    TIMED_PATH_ACK = 0x0c;
+    TIMED_PATH_ACK_ECN = 0x0d;
     MAX_DATA = 0x10;
     MAX_STREAM_DATA = 0x11;
     MAX_STREAMS_BIDI = 0x12;

@@ -92,8 +92,9 @@ fn ack() -> impl Strategy<Value = Frame> {
         ranges,
         0_u64..1 << 32,
         any::<Option<u32>>(),
+        any::<Option<u32>>(),
     )
-        .prop_map(|(path, steps, delay, ecn)| {
+        .prop_map(|(path, steps, delay, received, ecn)| {
             let mut at = 0;
             let mut ranges: Vec<_> = steps
                 .into_iter()
@@ -108,6 +109,9 @@ fn ack() -> impl Strategy<Value = Frame> {
                 path,
                 largest: *ranges[0].end(),
                 delay: Duration::from_micros(delay * 8),
+                received: received
+                    .filter(|_| path.is_some())
+                    .map(|micros| ArrivalTime::new(Duration::from_micros(micros.into()))),
                 ranges: ranges.into(),
                 ecn: ecn.map(|n| EcnCounts {
                     ect0: n.into(),
@@ -267,7 +271,7 @@ fn types_that_do_not_exist_are_refused() {
                 .is_none_or(|error| error.reason != "unknown frame type")
         })
         .collect();
-    let mut want: Vec<u8> = vec![0, 1, 2, 3, 4, 5, 6, 8, 9, 0xa, 0xb];
+    let mut want: Vec<u8> = vec![0, 1, 2, 3, 4, 5, 6, 8, 9, 0xa, 0xb, 0xc, 0xd];
     want.extend(0x10..=0x23);
     want.extend([0x24, 0x26, 0x27, 0x28, 0x30, 0x31, 0x32]);
     want.extend((0x38..=0x3f).chain(0x7a..=0x7f).chain(0xba..=0xbf));
@@ -282,6 +286,7 @@ fn the_handshake_takes_only_what_it_needs() {
             path,
             largest,
             delay: Duration::ZERO,
+            received: None,
             ranges: [0..=0].into_iter().collect(),
             ecn: None,
         })

@@ -51,6 +51,7 @@ prop_compose! {
         pipeline_seed in proptest::option::of(0_u64..1 << 62),
         parity_packets in 0_u16..=256,
         max_window in 0_u64..1 << 62,
+        receive_times: bool,
     ) -> TransportParameters {
         TransportParameters {
             original_destination_connection_id: cids.0,
@@ -73,6 +74,7 @@ prop_compose! {
             pipeline_seed,
             parity_packets,
             max_window,
+            receive_times,
         }
     }
 }
@@ -96,7 +98,7 @@ fn parameters_that_mean_nothing_here_are_passed_over() {
 
 #[test]
 fn no_parameter_is_taken_twice() {
-    for id in (0..=0x10).chain([0x20]).chain(MAX_PATH_ID..=MAX_WINDOW) {
+    for id in (0..=0x10).chain([0x20]).chain(MAX_PATH_ID..=RECEIVE_TIMES) {
         let one = raw_number(id, 3);
         let error = parse(&[one.clone(), one].concat()).err();
         assert!(error.is_some(), "parameter {id:#x}");
@@ -120,6 +122,8 @@ fn values_out_of_their_range_are_refused() {
     }
     assert!(is_refused(&raw_number(PARITY_PACKETS, 257)));
     assert!(!is_refused(&raw_number(PARITY_PACKETS, 256)));
+    assert!(is_refused(&raw_number(RECEIVE_TIMES, 2)));
+    assert!(!is_refused(&raw_number(RECEIVE_TIMES, 1)));
     assert!(is_refused(&raw(INITIAL_SOURCE_CONNECTION_ID, &[0; 21])));
 }
 

@@ -8,6 +8,7 @@ fn facts(path: Option<u32>, delay_us: u64) -> AckFacts {
     AckFacts {
         path,
         delay: Duration::from_micros(delay_us),
+        received: None,
         ecn: None,
     }
 }
@@ -41,6 +42,33 @@ fn an_acknowledgement_has_the_layout_of_rfc_9000_with_the_path_in_front() {
         (Some(3), 100, Duration::from_micros(1600))
     );
     assert_eq!(ack.ranges().collect::<Vec<_>>(), ranges);
+}
+
+#[test]
+fn a_timed_acknowledgement_has_the_time_behind_the_delay() {
+    let timed = AckFacts {
+        received: Some(ArrivalTime::new(Duration::from_micros(0x3_fedc_ba98))),
+        ..facts(Some(3), 1600)
+    };
+    let mut out = Vec::new();
+    let written = Ack::encode(&timed, [90..=100].into_iter(), 100, &mut out);
+    // The time without its four lowest bits, and of these the 24 lowest.
+    let expected = [0x0c, 3, 0x40, 100, 0x40, 200, 0xed, 0xcb, 0xa9, 0, 10];
+    assert_eq!(out, expected);
+    assert_eq!(written, out.len());
+    assert_eq!(parse(&out).received, timed.received);
+    assert!(is_refused(&out[..8]), "cut off in the time");
+}
+
+#[test]
+fn acknowledgements_of_the_handshake_have_no_time() {
+    let timed = AckFacts {
+        received: Some(ArrivalTime::new(Duration::from_secs(7))),
+        ..facts(None, 0)
+    };
+    let mut out = Vec::new();
+    Ack::encode(&timed, [9..=9].into_iter(), 100, &mut out);
+    assert_eq!(out, [0x02, 9, 0, 0, 0]);
 }
 
 #[test]
@@ -113,6 +141,7 @@ proptest! {
         start in 0_u64..1 << 40,
         steps in proptest::collection::vec((0_u64..3000, 2_u64..3000), 1..60),
         delay in 0_u64..1 << 32,
+        received: Option<u32>,
         ecn in proptest::option::of((0_u64..1 << 40, 0_u64..1 << 20, 0_u64..100)),
     ) {
         let mut ranges = Vec::new();
@@ -123,12 +152,15 @@ proptest! {
         }
         ranges.reverse();
         let ecn = ecn.map(|(ect0, ect1, ce)| EcnCounts { ect0, ect1, ce });
-        let facts = AckFacts { path, delay: Duration::from_micros(delay * 8), ecn };
+        let time = |micros: u32| ArrivalTime::new(Duration::from_micros(micros.into()));
+        let received = received.filter(|_| path.is_some()).map(time);
+        let facts = AckFacts { path, delay: Duration::from_micros(delay * 8), received, ecn };
         let mut out = Vec::new();
         let written = Ack::encode(&facts, ranges.iter().cloned(), 1200, &mut out);
         prop_assert_eq!(written, out.len());
         let ack = parse(&out);
         prop_assert_eq!((ack.path, ack.delay, ack.ecn), (path, facts.delay, ecn));
+        prop_assert_eq!(ack.received, received);
         prop_assert_eq!(ack.largest, *ranges[0].end());
         ranges.truncate(Ack::SENT_RANGES);
         prop_assert_eq!(ack.ranges().collect::<Vec<_>>(), ranges);

@@ -1,0 +1,72 @@
+//! Beside somebody's upload, whose queue holds up acknowledgements.
+
+use super::Link;
+use crate::CongestionController;
+
+/// Rounds on a link of 1000 packets/s and 40 ms beside an upload that holds acknowledgements up by
+/// so many seconds, more and less by a fifth: the packets per second that arrive in
+/// the last half of the rounds, as part of these, and the packets that wait meanwhile.
+fn rounds(link: &mut Link, count: u32, held_up: f64) -> (f64, f64) {
+    let (mut start, mut arrived, mut waited) = (link.now, 0.0, 0.0);
+    for round in 0..count {
+        if round == count / 2 {
+            (start, arrived, waited) = (link.now, 0.0, 0.0);
+        }
+        let swing = f64::from((round % 20).abs_diff(10)) / 10.0 - 0.5;
+        let wanted = held_up * (1.0 + 0.4 * swing);
+        // A queue empties and fills as packets pass.
+        link.held_up += (wanted - link.held_up).clamp(-0.02, 0.02);
+        let sent = (link.control.cwnd() / u64::from(link.mss)) as f64;
+        let queued = (sent - link.capacity * (link.floor + link.held_up)).max(0.0);
+        waited += queued;
+        arrived += sent - (queued - link.queue).max(0.0);
+        link.round(f64::INFINITY);
+    }
+    let passed = (link.now - start).as_secs_f64();
+    let share = arrived / passed / link.capacity;
+    (share, waited / f64::from(count - count / 2))
+}
+
+fn link() -> Link {
+    let mut link = Link::new(1000.0, 0.04, 80.0);
+    rounds(&mut link, 60, 0.0);
+    link
+}
+
+#[test]
+fn what_an_upload_holds_up_is_in_flight_besides() {
+    for held_up in [0.02, 0.2, 0.5] {
+        let mut link = link();
+        let (share, queued) = rounds(&mut link, 60, held_up);
+        assert!(share >= 0.95, "{held_up} s: {share:.2} of the link");
+        assert!(queued <= 30.0, "{held_up} s: {queued} packets wait");
+    }
+}
+
+/// The round trip alone does not tell whose queue it is.
+#[test]
+fn without_times_an_upload_passes_for_a_queue() {
+    let mut link = link();
+    link.is_timed = false;
+    let (share, _) = rounds(&mut link, 60, 0.2);
+    assert!(share <= 0.7, "{share:.2} of the link");
+}
+
+#[test]
+fn no_queue_of_ours_is_left_when_the_upload_is_over() {
+    let mut link = link();
+    rounds(&mut link, 60, 0.2);
+    let (share, queued) = rounds(&mut link, 40, 0.0);
+    assert!(share >= 0.95, "{share:.2} of the link");
+    assert!(queued <= 20.0, "{queued} packets wait");
+}
+
+/// The least round trip that it knows has the queue of the upload in it.
+#[test]
+fn a_connection_that_began_during_an_upload_keeps_no_queue_after_it() {
+    let mut link = Link::new(1000.0, 0.04, 80.0);
+    rounds(&mut link, 60, 0.15);
+    let (share, queued) = rounds(&mut link, 60, 0.0);
+    assert!(share >= 0.95, "{share:.2} of the link");
+    assert!(queued <= 20.0, "{queued} packets wait");
+}
