@@ -55,8 +55,8 @@ pub(super) struct HeldUp {
 }
 
 impl WayBack {
-    /// An acknowledgement came back in `at` seconds, of a packet that took `rtt` with it; the empty path
-    /// takes `floor`.
+    /// An acknowledgement came back in `at` seconds, of a packet that took `rtt` with it, on a path that
+    /// takes `floor` when empty and `smoothed` of late.
     pub(super) fn on_sample(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ impl WayBack {
             .filter(|calm| by > enough + CLEARLY * calm)
             .map(|_| {
                 let (count, since) = self.clearly.unwrap_or((0, now));
-                (count + 1, since)
+                (count.saturating_add(1), since)
             });
         // What a host that stood still lets go at once is nothing that stands.
         if self.clearly.is_some_and(|(count, since)| {
@@ -118,7 +118,7 @@ impl WayBack {
             self.is_held_up = true;
             self.clear = 0;
         } else if least < 0.5 * enough {
-            self.clear += 1;
+            self.clear = self.clear.saturating_add(1);
             self.is_held_up &= self.clear < CLEAR;
             if !self.is_held_up {
                 self.calm = Some(most.max(FADES * self.calm.unwrap_or(0.0)));
