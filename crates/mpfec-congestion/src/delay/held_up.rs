@@ -8,11 +8,9 @@ impl Delay {
     /// A sample of the round trip was held up by so many seconds, or by nothing that stands.
     pub(super) fn follow_way_back(&mut self, by: Option<f64>) {
         self.held_up += GAIN * (by.unwrap_or(0.0) - self.held_up);
-        let is_held_up = by.is_some();
-        let began = is_held_up && !std::mem::replace(&mut self.is_held_up, is_held_up);
-        self.is_held_up = is_held_up;
-        if began {
-            self.reconsider_queue(by.unwrap_or(0.0));
+        let was_held_up = std::mem::replace(&mut self.is_held_up, by.is_some());
+        if let Some(by) = by.filter(|_| !was_held_up) {
+            self.reconsider_queue(by);
         }
     }
 

@@ -49,6 +49,7 @@ mod carried;
 mod compete;
 mod count;
 mod departures;
+mod drained;
 mod evidence;
 mod floor;
 mod held_up;
@@ -70,6 +71,7 @@ use std::time::{Duration, Instant};
 use self::carried::{Carried, KEPT_LATELY};
 use self::compete::Compete;
 use self::departures::Departures;
+use self::drained::Drained;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::noise::Noise;
@@ -77,7 +79,7 @@ use self::overruns::Overruns;
 use self::round::Round;
 use self::silence::Silence;
 use self::startup::Startup;
-use self::steady::{Drain, MIN_TARGET, Steady};
+use self::steady::{MIN_TARGET, Steady};
 use self::stretch::{Arrival, Stretch};
 use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
 
@@ -140,24 +142,6 @@ pub(crate) struct Delay {
     batch: f64,
 }
 
-/// When packets were held back: those sent meanwhile say what the link loses by itself, whenever
-/// their loss is noticed.
-#[derive(Debug, Clone, Copy)]
-struct Drained {
-    from: Instant,
-    until: Option<Instant>,
-    is_deep: bool,
-    /// Delay of the queue that the fewest packets make where the path holds less, seconds.
-    least_delay: f64,
-}
-
-impl Drained {
-    /// What leaves at the very instant at which the drain ends is the burst that it had held back.
-    fn holds(&self, sent_at: Instant) -> bool {
-        sent_at >= self.from && self.until.is_none_or(|until| sent_at < until)
-    }
-}
-
 #[derive(Debug)]
 enum Mode {
     Startup(Startup),
@@ -217,15 +201,6 @@ impl Delay {
         self.floor.get().unwrap_or(self.srtt)
     }
 
-    /// Whether packets are held back to see the path without our queue.
-    fn holds_back(&self) -> bool {
-        match &self.mode {
-            Mode::Startup(_) => false,
-            Mode::Steady(steady) => steady.drain.window().is_some(),
-            Mode::Compete(compete) => compete.window().is_some(),
-        }
-    }
-
     /// Whether the application had nothing to send at times in the last round.
     fn is_app_limited(&self) -> bool {
         self.busy_rounds == 0
@@ -234,50 +209,6 @@ impl Delay {
     /// Whether it has had nothing to send at times lately.
     fn pauses(&self) -> bool {
         self.busy_rounds < BUSY
-    }
-
-    fn is_drained_deeply(&self) -> bool {
-        self.drained.is_some_and(|drained| drained.is_deep)
-    }
-
-    fn drains_deeply(&self) -> bool {
-        match &self.mode {
-            Mode::Startup(_) => false,
-            // What hosts stall for is not held back, and may overflow a queue all the same.
-            Mode::Steady(steady) => match steady.drain {
-                Drain::First { window, deep } => {
-                    let least = self.least_window();
-                    let can_drain = least <= MIN_WINDOW || window >= least;
-                    deep && can_drain && self.floor_seconds() >= QUEUE_NOISE
-                }
-                _ => false,
-            },
-            Mode::Compete(_) => self.floor_seconds() >= QUEUE_NOISE,
-        }
-    }
-
-    /// Whether what is acknowledged now was sent in a drain.
-    fn is_answered(&self) -> bool {
-        match &self.mode {
-            Mode::Startup(_) => false,
-            Mode::Steady(steady) => matches!(steady.drain, Drain::Answered { .. }),
-            Mode::Compete(compete) => compete.is_drained(),
-        }
-    }
-
-    /// What the packets acknowledged now may teach about the link's own loss.
-    fn lesson(&self) -> Lesson {
-        match &self.mode {
-            Mode::Startup(_) => Lesson::StartingUp,
-            Mode::Steady(steady) => match steady.drain {
-                Drain::Answered { deep: true } if self.is_drained_deeply() => Lesson::DeeplyDrained,
-                _ => Lesson::None,
-            },
-            Mode::Compete(compete) if compete.is_drained() && self.is_drained_deeply() => {
-                Lesson::DeeplyDrained
-            }
-            Mode::Compete(_) => Lesson::None,
-        }
     }
 
     fn on_round(&mut self, round: &Round, length: f64) {
@@ -447,29 +378,7 @@ impl CongestionController for Delay {
             self.set_part(&ack.group);
             self.on_round(&round, length);
         }
-        let siblings = ack.group.subflows.iter().enumerate();
-        let mut siblings = siblings.filter(|(index, _)| *index != ack.group.me);
-        let drains = siblings.any(|(_, sibling)| sibling.drains);
-        if drains && !std::mem::replace(&mut self.sibling_drains, drains) {
-            self.join_drain(ack.now);
-        }
-        self.sibling_drains = drains;
-        let holds = self.holds_back();
-        // A verdict in an ordinary drain makes it a deep one.
-        let deepens = holds && !self.is_drained_deeply() && self.drains_deeply();
-        if holds != self.is_held || deepens {
-            self.is_held = holds;
-            if holds {
-                self.drained = Some(Drained {
-                    from: ack.now,
-                    until: None,
-                    is_deep: self.drains_deeply(),
-                    least_delay: (MIN_WINDOW * packet_time - self.floor_seconds()).max(0.0),
-                });
-            } else if let Some(drained) = &mut self.drained {
-                drained.until = Some(ack.now);
-            }
-        }
+        self.watch_drains(ack, packet_time);
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent<'_>) {
