@@ -12,6 +12,7 @@ mod verdict;
 use self::depth::Depth;
 use self::runs::Runs;
 use super::count::Count;
+use super::steady::SHORT_QUEUE;
 use crate::LossVerdicts;
 
 /// Counts of packets and losses at low and at high delay, older ones fading.
@@ -40,6 +41,8 @@ pub(super) struct Evidence {
     depth: Depth,
     /// The application pauses: bursts overflow the queue before its delay shows.
     pauses: bool,
+    /// How much of a queue's delay the path's own may look like, 0..1.
+    unclear: f64,
     last_delay: f64,
     /// What the last deep drain let out has found no queue.
     is_drained: bool,
@@ -71,6 +74,8 @@ pub(super) struct Delays {
     pub(super) own: f64,
     /// The same, of the fewest packets that a drain lets out.
     pub(super) least: f64,
+    /// What they differ by within a round without a queue.
+    pub(super) swing: f64,
     /// What the bottleneck takes for one packet.
     pub(super) packet_time: f64,
 }
@@ -103,6 +108,7 @@ impl Evidence {
             delay_max: 0.0,
             depth: Depth::default(),
             pauses: false,
+            unclear: 0.0,
             last_delay: 0.0,
             is_drained: true,
             is_doubtful: false,
@@ -123,6 +129,7 @@ impl Evidence {
         Delays {
             own,
             least,
+            swing,
             packet_time,
         }: Delays,
         acked: f64,
@@ -136,6 +143,7 @@ impl Evidence {
     ) {
         let near = own.max(self.last_delay);
         self.last_delay = own;
+        self.unclear = (swing / (SHORT_QUEUE * packet_time)).min(1.0);
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
         let noise = (2.0 * packet_time).min(0.004);

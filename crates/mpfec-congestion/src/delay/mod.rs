@@ -14,8 +14,9 @@
 //! smallest RTT of a round above it, `W` the window in packets, `p0` the link's own share of loss:
 //!
 //! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets for the whole connection, of which the path
-//!   keeps its part; at least a millisecond's worth, no more than losses in a short queue have
-//!   left, and never less than two packets;
+//!   keeps its part; at least what arrives in a millisecond, or in half the time by which delays
+//!   differ without a queue; no more than losses in a short queue have left, and never less than
+//!   two packets;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
 //!   packets really acknowledged per second;
 //! - pacing: `min(1.02 W / srtt, 1.5 delivered / (1 - p0) + 4 / srtt)`, `W / srtt` in a short
@@ -355,6 +356,7 @@ impl CongestionController for Delay {
             Delays {
                 own: queued,
                 least: self.drained.map_or(0.0, |drained| drained.least_delay),
+                swing: self.noise.swing(),
                 packet_time,
             },
             f64::from(ack.packets),

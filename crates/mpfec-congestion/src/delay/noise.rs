@@ -37,11 +37,6 @@ impl Noise {
         self.least.median
     }
 
-    /// By how many seconds that varies from round to round.
-    pub(super) fn spread(&self) -> f64 {
-        (self.least.large - self.least.median).max(0.0)
-    }
-
     /// By how many seconds delays differ within a round without a queue. What lasted for several
     /// drains is not forgotten for one, of a round of few acknowledgements.
     pub(super) fn swing(&self) -> f64 {
@@ -159,13 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn the_least_varies_by_what_it_was_above_its_median_three_times() {
-        let rounds = [9.0, 2.0, 8.0, 1.0, 9.0, 2.0, 3.0, 2.0].map(|least| (least, 20.0, 15.0));
-        assert_eq!(ms(noise(&rounds).spread()), 6.0);
-        assert_eq!(ms(noise(&[(2.0, 20.0, 15.0); 9]).spread()), 0.0);
-    }
-
-    #[test]
     fn a_queue_that_others_keep_full_is_none_of_the_path() {
         assert_eq!(noise(&[(30.0, 36.0, 0.75); 3]).most(), 0.0);
     }
@@ -197,9 +185,6 @@ mod tests {
         for _ in 0..3 {
             noise.on_drained(&Round::new(), 0.001);
         }
-        assert_eq!(
-            (noise.least(), noise.spread(), noise.most()),
-            (0.0, 0.0, 0.0)
-        );
+        assert_eq!((noise.least(), noise.most()), (0.0, 0.0));
     }
 }

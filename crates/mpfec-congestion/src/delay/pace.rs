@@ -79,7 +79,7 @@ impl Delay {
         let root = (self.window / self.part).sqrt();
         let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
         target
-            .max(self.delivered_max * HOST_NOISE.max(self.noise.spread()))
+            .max(self.delivered_max * HOST_NOISE.max(0.5 * self.noise.swing()))
             .min(self.target_cap)
             .max(MIN_TARGET)
     }

@@ -168,6 +168,7 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
+        let is_unclear = self.noise.swing() * self.rate >= 0.5 * SHORT_QUEUE;
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -212,7 +213,8 @@ impl Delay {
             let kept = shrink * (1.0 - cut.clamp(0.0, most));
             // Where nothing is lost at random, TCP flows may share the queue, however short:
             // we cut and grow as they do until the window is back.
-            let recurs = std::mem::take(&mut steady.quiet_rounds) < QUIET;
+            let quiet_rounds = std::mem::take(&mut steady.quiet_rounds);
+            let recurs = quiet_rounds < QUIET;
             if recurs && (p0 < LOSS_FREE || is_excessive) && self.evidence.knows_baseline() {
                 steady.cautious_until = self.window;
                 self.window *= kept.min(TCP_KEEPS);
@@ -227,8 +229,10 @@ impl Delay {
             } else {
                 0.0
             };
-            // Who has less than an equal share of a short queue does not make it too long.
-            if !keeps_target {
+            // Who has less than an equal share of a short queue does not make it too long. Where delays
+            // vary a verdict may be chance, but a queue that is too short soon overflows again.
+            let may_be_chance = is_unclear && quiet_rounds > RECENT;
+            if !keeps_target && !may_be_chance {
                 self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             }
             self.marked = false;

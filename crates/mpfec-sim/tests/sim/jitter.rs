@@ -52,7 +52,7 @@ fn a_delay_that_varies_is_not_taken_for_a_queue() {
 fn a_start_that_ended_for_a_delay_of_the_path_is_made_up_for() {
     for (reorders, loss) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
         let share = least_share(100, 20, reorders, loss);
-        assert!(share >= 0.62, "reorders: {reorders}, {loss} %: {share:.2}");
+        assert!(share >= 0.9, "reorders: {reorders}, {loss} %: {share:.2}");
     }
 }
 
@@ -65,7 +65,7 @@ fn losses_while_the_delay_varies_are_not_taken_for_overflows() {
                 forward = { queue_packets = 100, loss_percent = 1 }";
     for (index, result) in runs(r#"{ kind = "bulk" }"#, path, 16).iter().enumerate() {
         let share = result.metric("limit_percent").expect("it is measured");
-        assert!(share >= 90.0, "{share:.0} %, seed {}", index + 1);
+        assert!(share >= 95.0, "{share:.0} %, seed {}", index + 1);
     }
 }
 
@@ -84,11 +84,11 @@ fn wifi_and_lte_are_full_together() {
         let seeds = if reorders { 2 } else { 16 };
         let results = runs(r#"{ kind = "bulk" }"#, &format!("{wifi}{lte}"), seeds);
         let share = |result: &RunResult| result.metric("limit_percent").expect("it is measured");
-        for share in results[..2].iter().map(share) {
+        for share in results.iter().map(share) {
             assert!(share >= 90.0, "{share:.0} %, reorders: {reorders}");
         }
         let mean = results.iter().map(share).sum::<f64>() / results.len() as f64;
-        assert!(mean >= 92.0, "{mean:.0} %, reorders: {reorders}");
+        assert!(mean >= 95.0, "{mean:.0} %, reorders: {reorders}");
     }
 }
 

@@ -478,6 +478,7 @@ fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
         let delays = Delays {
             own: delay,
             least: 0.0,
+            swing: 0.0,
             packet_time,
         };
         control.evidence.on_ack(delays, acked, losses, lessons);

@@ -34,6 +34,7 @@ fn after(own: f64) -> Delays {
     Delays {
         own,
         least: 0.0,
+        swing: 0.0,
         packet_time: PACKET_TIME,
     }
 }
@@ -566,6 +567,7 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
     let delays = Delays {
         own: 0.005,
         least: 0.0,
+        swing: 0.0,
         packet_time: PACKET_TIME,
     };
     let lost = Losses {
@@ -580,4 +582,29 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
         let after = evidence.verdicts();
         assert_eq!(after.wireless, before.wireless + wireless, "{pauses}");
     }
+}
+
+#[test]
+fn two_losses_where_delays_vary_by_a_queue_are_no_overflow_and_four_are() {
+    let shows = |swing: f64, lost: u64| {
+        let mut evidence = Evidence::new();
+        let empty = after(0.0);
+        let drained = (Lesson::DeeplyDrained, Lesson::None);
+        evidence.on_ack(empty, 400.0, Losses::default(), drained);
+        let full = Delays {
+            swing,
+            ..after(0.02)
+        };
+        let losses = Losses {
+            lost,
+            runs: lost as u32,
+            ..Losses::default()
+        };
+        evidence.on_ack(full, 20.0, losses, (Lesson::None, Lesson::None));
+        evidence.at_high_delay() > 0.0
+    };
+    assert!(shows(0.0, 2), "nothing but a queue is as late");
+    assert!(!shows(0.02, 2), "as late as others were without a loss");
+    assert!(shows(0.02, 4));
+    assert!(shows(0.006, 2), "half a short queue");
 }

@@ -20,7 +20,9 @@ impl Evidence {
     /// How many of the packets at high delay a link may lose that loses the share `p` of all, with
     /// losses that vary by so much more than independent ones:
     /// `e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)`
-    /// with `e = p n`; the last term is what so few packets at low delay cannot show.
+    /// with `e = p n`; the last term is what so few packets at low delay cannot show. Where delays vary
+    /// by as much as a short queue makes, many packets have a high one at all times, and two of them
+    /// lost are no sign.
     fn explained(&self, p: f64, dispersion: f64) -> f64 {
         let packets = self.high.packets;
         let expected = p * packets;
@@ -33,7 +35,7 @@ impl Evidence {
         };
         let ignorance =
             (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
-        expected + sigmas * spread + slack + ignorance
+        expected + sigmas * spread + slack + ignorance + BY_CHANCE * self.unclear
     }
 
     /// Whether more was lost at high delay than a link explains that loses packets in bursts, of
@@ -117,6 +119,8 @@ impl Evidence {
     }
 }
 
+/// Losses at high delay that are soon there by chance where delays vary.
+const BY_CHANCE: f64 = 2.0;
 /// Packets that a queue drops in a row.
 const RUN_OF_QUEUE: f64 = 1.5;
 /// Loss that a path nothing is known of may have by itself.

@@ -49,10 +49,9 @@ impl Steady {
 impl Delay {
     /// Every eighth round, or when the queue halves although we did nothing: somebody else is
     /// draining, and two who drain together both see the path empty.
-    pub(super) fn start_drain(&mut self) {
-        // What is not known to be the path's own is drained as well.
-        let least = self.least_seconds();
-        let shrink = least / (self.floor_seconds() + self.queue_delay);
+    pub(in crate::delay) fn start_drain(&mut self) {
+        let (floor, least) = (self.floor_seconds(), self.least_seconds());
+        let shrink = floor / (floor + self.queue_delay);
         let p0 = self.evidence.baseline();
         let delay = self.queue_delay;
         let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));

@@ -31,6 +31,7 @@ fn planted(lost: u64) -> Link {
     let delays = Delays {
         own: 0.0,
         least: 0.0,
+        swing: 0.0,
         packet_time: 0.001,
     };
     control
@@ -84,6 +85,7 @@ fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
     let delays = Delays {
         own: 0.006,
         least: 0.0,
+        swing: 0.0,
         packet_time: 0.001,
     };
     let lessons = (Lesson::None, Lesson::None);

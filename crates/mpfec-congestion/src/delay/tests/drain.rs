@@ -133,6 +133,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
             let delays = Delays {
                 own: 0.0,
                 least: 0.0,
+                swing: 0.0,
                 packet_time: 0.001,
             };
             let losses = Losses {
@@ -198,6 +199,7 @@ fn drains_deeply_where_it_loses(lost: u32) -> bool {
     let delays = Delays {
         own: 0.02,
         least: 0.0,
+        swing: 0.0,
         packet_time: 0.001,
     };
     let lessons = (Lesson::None, Lesson::None);
@@ -229,6 +231,7 @@ fn rounds_until_a_deep_drain(packets: f64) -> u32 {
     let delays = Delays {
         own: 0.0,
         least: 0.0,
+        swing: 0.0,
         packet_time: 0.1 / packets,
     };
     let losses = Losses {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::super::Mode;
 use super::super::steady::Steady;
 use super::{Link, MSS, Random};
+use crate::CongestionController;
 
 /// A round trip over a path of 10 000 packets per second whose delay is `base` seconds and, at random,
 /// up to `more`.
@@ -38,22 +39,74 @@ fn start_up_that_such_a_delay_has_ended_is_made_up_for_when_drains_have_shown_it
     }
 }
 
+/// In the steady state with 50 packets on a path of 1000 packets per second and 50 ms, of which
+/// drains have shown that its delays are `least` seconds above that, and differ by `swing` more.
+fn drained(least: f64, swing: f64) -> Link {
+    let mut link = Link::new(1000.0, 0.05, 50.0);
+    let control = &mut link.control;
+    control.set_floor(0.05);
+    (control.srtt, control.window) = (0.05, 50.0);
+    control.mode = Mode::Steady(Steady::new(50.0));
+    (control.rate, control.rate_max) = (1000.0, 1000.0);
+    (control.delivered_max, control.delivered_mean) = (1000.0, 1000.0);
+    for _ in 0..9 {
+        control.noise.show(least, least + swing);
+    }
+    link
+}
+
 #[test]
-fn the_queue_is_no_shorter_than_what_the_least_delay_varies_by() {
-    let target = |varies_by: f64| {
-        let mut link = Link::new(1000.0, 0.05, 50.0);
-        let control = &mut link.control;
-        control.set_floor(0.05);
-        control.window = 50.0;
-        control.mode = Mode::Steady(Steady::new(50.0));
-        control.delivered_max = 1000.0;
-        for round in 0..9 {
-            let least = if round % 3 == 0 { varies_by } else { 0.0 };
-            control.noise.show(least, least + 0.04);
-        }
-        control.target()
-    };
+fn the_queue_is_no_shorter_than_half_of_what_delays_differ_by() {
+    let target = |swing| drained(0.0, swing).control.target();
     assert!(target(0.0) < 11.0, "{:.1} packets", target(0.0));
-    let more = target(0.03);
+    let more = target(0.06);
     assert!((29.0..31.0).contains(&more), "{more:.1} packets in 30 ms");
+}
+
+#[test]
+fn a_drain_leaves_what_the_path_itself_holds_on_average() {
+    let window = |least: f64| {
+        let mut link = drained(least, 0.04);
+        let control = &mut link.control;
+        control.queue_delay = 0.01;
+        if let Mode::Steady(steady) = &mut control.mode {
+            steady.make_drain_due();
+        }
+        control.start_drain();
+        assert_eq!(control.state(), "drain");
+        control.effective_window()
+    };
+    // Of 50 packets in 60 or 80 ms those of the last ten go, and one more.
+    let (calm, late) = (window(0.0), window(0.02));
+    assert!((40.0..41.0).contains(&calm), "{calm:.1} packets");
+    assert!((42.0..43.0).contains(&late), "{late:.1} packets");
+}
+
+/// A queue of 30 ms has just lost `lost` packets of 50 at its full delay, on a path that was taught
+/// to lose none itself; what the target is bounded by after it.
+fn overflow(link: &mut Link, lost: u32) -> f64 {
+    let full = Duration::from_millis(80);
+    link.now += full / 2;
+    link.lose(lost, link.now - full);
+    link.ack(25, full, 50.0, false);
+    link.now += full;
+    link.ack(25, full, 50.0, false);
+    link.control.target_cap
+}
+
+#[test]
+fn a_verdict_among_delays_that_vary_shortens_the_queue_only_if_another_follows_soon() {
+    for swing in [0.0, 0.012] {
+        let mut link = drained(0.0, swing);
+        link.control.evidence.on_others();
+        if let Mode::Steady(steady) = &mut link.control.mode {
+            steady.answered_now();
+            steady.quiet_rounds = 100;
+        }
+        let first = overflow(&mut link, 10);
+        assert_eq!(first.is_finite(), swing == 0.0, "{first:.1} packets");
+        link.rounds(8, f64::INFINITY);
+        let second = overflow(&mut link, 10);
+        assert!(second.is_finite(), "{second:.1} packets, swing {swing}");
+    }
 }

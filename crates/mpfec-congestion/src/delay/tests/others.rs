@@ -199,6 +199,7 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
     let delays = Delays {
         own: delay,
         least: 0.0,
+        swing: 0.0,
         packet_time: 0.001,
     };
     let losses = Losses {
