@@ -148,7 +148,7 @@ pub struct CongestionEvent<'a> {
     pub sent_at: Instant,
     /// Bytes lost; zero for marks.
     pub bytes: u64,
-    /// Packets lost, or marks.
+    /// Packets lost; zero for marks.
     pub packets: u32,
     /// Runs of consecutive packet numbers among those lost; one that goes on from the event
     /// before was counted there.

@@ -29,7 +29,7 @@ pub(super) struct Compete {
     /// Delay of the queue in the round before.
     last_delay: f64,
     pub(super) test: Test,
-    /// Tests in a row that emptied the queue.
+    /// Tests in a row that emptied the queue, and stretches in which it was empty.
     alone: u32,
     /// Smallest and largest delay above the floor of the present stretch of rounds, and its rounds.
     least: f64,
@@ -331,6 +331,7 @@ impl Delay {
         if compete.hold > 0 {
             compete.hold -= 1;
             self.evidence.forget_recent();
+            self.marked = false;
         } else if p0 > TCP_SURVIVES {
             // Such losses leave no TCP flow to compete with.
             return self.stop_competing();

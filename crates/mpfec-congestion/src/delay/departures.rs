@@ -38,7 +38,8 @@ impl Departures {
 }
 
 /// Acknowledgements. Those that come between a packet's neighbours and the discovery of its loss
-/// are fewer: it takes three packets, or an eighth of a round trip.
+/// are fewer as a rule: it takes three packets, or an eighth of a round trip, where packets keep their
+/// order.
 const KEPT: usize = 32;
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod verdict;
 use self::depth::Depth;
 use self::runs::Runs;
 use super::count::Count;
-use super::steady::SHORT_QUEUE;
 use crate::LossVerdicts;
 
 /// Counts of packets and losses at low and at high delay, older ones fading.
@@ -30,7 +29,7 @@ pub(super) struct Evidence {
     high: Count,
     /// Runs of consecutive packets that were lost at high delay.
     high_runs: f64,
-    /// The last few hundred packets that were not sent during a drain, whatever their delay.
+    /// The last few hundred packets that were not sent in a deep drain or in start-up, whatever their delay.
     recent: Count,
     /// Of these, those lost at low delay.
     recent_low: Count,
@@ -41,8 +40,9 @@ pub(super) struct Evidence {
     depth: Depth,
     /// The application pauses: bursts overflow the queue before its delay shows.
     pauses: bool,
-    /// How much of a queue's delay the path's own may look like, 0..1.
-    unclear: f64,
+    /// What delays differ by within a round without a queue, seconds, and in packets.
+    swing: f64,
+    swing_packets: f64,
     last_delay: f64,
     /// What the last deep drain let out has found no queue.
     is_drained: bool,
@@ -108,7 +108,8 @@ impl Evidence {
             delay_max: 0.0,
             depth: Depth::default(),
             pauses: false,
-            unclear: 0.0,
+            swing: 0.0,
+            swing_packets: 0.0,
             last_delay: 0.0,
             is_drained: true,
             is_doubtful: false,
@@ -143,7 +144,7 @@ impl Evidence {
     ) {
         let near = own.max(self.last_delay);
         self.last_delay = own;
-        self.unclear = (swing / (SHORT_QUEUE * packet_time)).min(1.0);
+        (self.swing, self.swing_packets) = (swing, swing / packet_time);
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
         let noise = (2.0 * packet_time).min(0.004);
@@ -414,10 +415,6 @@ impl Evidence {
     /// Losses of a path that was silent: nobody knows why.
     pub(super) fn on_unexplained(&mut self, lost: u64) {
         self.verdicts.unknown += lost;
-    }
-
-    pub(super) fn on_marked(&mut self, marks: u64) {
-        self.verdicts.congestion += marks;
     }
 
     pub(super) fn verdicts(&self) -> LossVerdicts {

@@ -2,14 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::way_back::WayBack;
+use super::way_back::{HeldUp, WayBack};
 
 /// Smallest RTTs of the last one to two epochs, one for each way on which acknowledgements come
 /// back: with the least of all of them, a longer way would pass for a queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Floors {
     routes: Vec<Route>,
+    /// By how many seconds the last sample was held up, if it was.
     held_up: Option<f64>,
+    /// The mean by which that has become true of its way with it, if it has.
+    begins: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,15 +54,26 @@ impl Floors {
         let route = &mut self.routes[index];
         let held_up = route.held_up(sample);
         let floor = &mut route.floor;
-        let rtt = sample.rtt.saturating_sub(held_up.unwrap_or_default());
+        let by = Duration::try_from_secs_f64(held_up.by.unwrap_or(0.0)).unwrap_or_default();
+        let rtt = sample.rtt.saturating_sub(by);
         floor.on_sample(&Sample { rtt, ..*sample });
-        self.held_up = held_up.map(|by| by.as_secs_f64());
+        self.held_up = held_up.by;
+        self.begins = held_up
+            .by
+            .filter(|_| held_up.begins)
+            .map(|by| by * route.weight);
         rtt.saturating_sub(floor.min).as_secs_f64()
     }
 
     /// By how many seconds that sample was held up on its way back, if others are as well.
     pub(super) fn held_up(&self) -> Option<f64> {
         self.held_up
+    }
+
+    /// By how many seconds acknowledgements are held up on average, if the last sample was the first
+    /// that shows it of its way.
+    pub(super) fn begins_to_hold_up(&self) -> Option<f64> {
+        self.begins
     }
 
     /// Whether nothing is known of this way yet, but of others.
@@ -117,14 +131,20 @@ impl Floors {
 }
 
 impl Route {
-    /// For how long the acknowledgement was held up. The floor is one of the least that the way back
-    /// has taken.
-    fn held_up(&mut self, sample: &Sample) -> Option<Duration> {
-        let took = 1e-6 * sample.way_back? as f64;
+    /// For how long the acknowledgement was held up, as far as that made its round trip longer: no
+    /// clock makes one shorter than the path has shown (RFC 9002 §5.3 has the same of delays that a
+    /// peer tells). The floor is one of the least that the way back has taken.
+    fn held_up(&mut self, sample: &Sample) -> HeldUp {
+        let Some(micros) = sample.way_back else {
+            return HeldUp::default();
+        };
         let known = (self.floor.min, sample.smoothed);
-        let held_up = self.way_back.on_sample(sample.now, took, sample.rtt, known);
+        let took = 1e-6 * micros as f64;
+        let mut held_up = self.way_back.on_sample(sample.now, took, sample.rtt, known);
         self.floor.shift(held_up.longer);
-        Duration::try_from_secs_f64(held_up.by?).ok()
+        let longer = sample.rtt.saturating_sub(self.floor.min).as_secs_f64();
+        held_up.by = held_up.by.map(|by| by.min(longer));
+        held_up
     }
 }
 
@@ -163,7 +183,7 @@ impl Floor {
             *least = if longer > 0.0 {
                 least.saturating_add(by)
             } else {
-                least.saturating_sub(by)
+                least.saturating_sub(by).max(SHORTEST.min(*least))
             };
         }
     }
@@ -208,6 +228,8 @@ mod tests;
 /// By how much the floor rises in an epoch at most.
 const MOST_RISE: f64 = 1.1;
 const EPOCH: Duration = Duration::from_secs(10);
+/// Shorter than this no path becomes because of what a clock says.
+const SHORTEST: Duration = Duration::from_micros(100);
 /// Of one sample in the share of its route.
 const WEIGHT: f64 = 1.0 / 16.0;
 /// More than a path's acknowledgements take at a time.

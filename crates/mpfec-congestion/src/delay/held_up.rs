@@ -8,8 +8,7 @@ impl Delay {
     /// A sample of the round trip was held up by so many seconds, or by nothing that stands.
     pub(super) fn follow_way_back(&mut self, by: Option<f64>) {
         self.held_up += GAIN * (by.unwrap_or(0.0) - self.held_up);
-        let was_held_up = std::mem::replace(&mut self.is_held_up, by.is_some());
-        if let Some(by) = by.filter(|_| !was_held_up) {
+        if let Some(by) = self.floor.begins_to_hold_up() {
             self.reconsider_queue(by);
         }
     }

@@ -15,16 +15,16 @@
 //!
 //! - target: `min(1.5 sqrt W, 4.7 W^(1/4))` packets for the whole connection, of which the path
 //!   keeps its part; at least what arrives in a millisecond, or in half the time by which delays
-//!   differ without a queue; no more than losses in a short queue have left, and never less than
+//!   differ without a queue, `floor / 4` at most; no more than losses in a short queue have left, and never less than
 //!   two packets;
 //! - bound: `1.3 delivered / (1 - p0) x srtt + 6`, `delivered` being a fading maximum of the
-//!   packets really acknowledged per second;
+//!   packets really acknowledged per second, and `p0` 0.6 at most;
 //! - pacing: `min(1.02 W / srtt, 1.5 delivered / (1 - p0) + 4 / srtt)`, `W / srtt` in a short
 //!   queue, so that what leaves per second never exceeds what arrived and what refills the
 //!   losses by more than half and a few packets; the window leaves room for what waits at the
 //!   receiver for its acknowledgement, no more, which holds the queue at the target. In start-up
-//!   `2 W / srtt`, in a drain of a longer queue `1.02 W / floor`, beside flows that fill the
-//!   buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
+//!   `2 W / srtt`, in a drain of a longer queue `1.02 W` in the least RTT, beside flows that fill
+//!   the buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
 //!   limits. While the application limits, `(W - target) / srtt`, and no more than the path has
 //!   carried once it was the path that limited, but at least `0.5 W / srtt`; where its bursts
 //!   overrun the queue, 1 to 1.5 times the rate at which they arrive (see `overruns` and `stretch`);
@@ -36,7 +36,7 @@
 //!   Who competes and has never seen the path empty takes it for one without loss;
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
-//!   window becomes `delivered / (1 - p0) x floor` and the target (see `heed_ceiling`);
+//!   window becomes `delivered / (1 - p0) x floor` and half of the target (see `heed_ceiling`);
 //! - what holds up acknowledgements on their way back, as the peer's clock tells (see `way_back`), is
 //!   taken from every RTT, and as many packets as arrive meanwhile are in flight besides (see
 //!   `held_up`);
@@ -117,7 +117,6 @@ pub(crate) struct Delay {
     /// By how many seconds acknowledgements are held up on their way back, as far as that is none of
     /// ours: the mean of late. All RTTs here are without it.
     held_up: f64,
-    is_held_up: bool,
     /// Smallest RTT of the last round above the floor.
     queue_delay: f64,
     /// RTT of the last acknowledgement above the floor.
@@ -175,7 +174,6 @@ impl Delay {
             has_seen_limit: false,
             srtt: 0.0,
             held_up: 0.0,
-            is_held_up: false,
             queue_delay: 0.0,
             last_delay: 0.0,
             rate: 0.0,
@@ -356,7 +354,12 @@ impl CongestionController for Delay {
             Delays {
                 own: queued,
                 least: self.drained.map_or(0.0, |drained| drained.least_delay),
-                swing: self.noise.swing(),
+                // What hosts stall for makes bursts, which do overflow queues.
+                swing: if self.floor_seconds() < QUEUE_NOISE {
+                    0.0
+                } else {
+                    self.noise.swing()
+                },
                 packet_time,
             },
             f64::from(ack.packets),
@@ -386,7 +389,6 @@ impl CongestionController for Delay {
     fn on_congestion_event(&mut self, event: &CongestionEvent<'_>) {
         let packets = u64::from(event.packets);
         if event.ecn {
-            self.evidence.on_marked(packets);
             self.marked = true;
         } else if self.answered_at.is_some_and(|at| event.sent_at < at) {
             self.evidence.on_unexplained(packets);

@@ -78,8 +78,10 @@ impl Delay {
     pub(super) fn target(&self) -> f64 {
         let root = (self.window / self.part).sqrt();
         let target = (1.5 * root).min(4.7 * root.sqrt()) * self.part;
+        // In less chance takes the window down; but no more than a part of the path holds anyway.
+        let least = (0.5 * self.noise.swing()).min(0.25 * self.floor_seconds());
         target
-            .max(self.delivered_max * HOST_NOISE.max(0.5 * self.noise.swing()))
+            .max(self.delivered_max * HOST_NOISE.max(least))
             .min(self.target_cap)
             .max(MIN_TARGET)
     }

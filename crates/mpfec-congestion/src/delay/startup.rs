@@ -178,7 +178,7 @@ impl Delay {
 
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
-    /// packet times, or when loss leaves no doubt.
+    /// packet times, when loss leaves no doubt, or with a mark.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.raise_first_window(ack);
         let floor = self.floor_seconds();
@@ -207,9 +207,10 @@ impl Delay {
         let limit = (floor / 8.0)
             .clamp(0.002, 0.016)
             .max(2.0 * packet_time.min(0.02));
-        let congested = lost > 0
+        let overflows = lost > 0
             && delay > 0.5 * self.evidence.delay_max()
             && self.evidence.shows_clear_congestion();
+        let congested = overflows || std::mem::take(&mut self.marked);
         if risen > limit || congested {
             self.leave_startup(delay);
             if let Mode::Steady(steady) = &mut self.mode

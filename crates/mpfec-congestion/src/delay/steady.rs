@@ -157,6 +157,7 @@ impl Delay {
         };
         let drained = DEEP * self.delivered_mean * self.least_seconds();
         let loss_delay = self.evidence.loss_delay();
+        let is_doubtful = self.evidence.doubt() >= 0.5;
         let p0 = self.evidence.baseline();
         // A path that has just become slower overflows by itself what it then holds.
         let is_slower = self.delivered_now < SLOWER * self.delivered_mean;
@@ -168,7 +169,6 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
-        let is_unclear = self.noise.swing() * self.rate >= 0.5 * SHORT_QUEUE;
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -179,6 +179,8 @@ impl Delay {
         if steady.hold > 0 {
             steady.hold -= 1;
             self.evidence.forget_recent();
+            // What is marked now left before the answer.
+            self.marked = false;
         } else if excess > 0.0
             && is_deep
             && steady.drains >= SETTLED
@@ -231,7 +233,7 @@ impl Delay {
             };
             // Who has less than an equal share of a short queue does not make it too long. Where delays
             // vary a verdict may be chance, but a queue that is too short soon overflows again.
-            let may_be_chance = is_unclear && quiet_rounds > RECENT;
+            let may_be_chance = is_doubtful && quiet_rounds > RECENT;
             if !keeps_target && !may_be_chance {
                 self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             }
@@ -308,7 +310,8 @@ impl Delay {
         }
     }
 
-    /// `w += 0.5 (w_prior floor / (floor + dq) + target - w)` (FAST TCP), at most x 0.5..2.
+    /// `w += 0.5 (w_prior floor / (floor + dq) + target - w)` (FAST TCP), 0.25 in a short queue, at most x
+    /// 0.5..2.
     fn follow(&mut self, round: &Round, target: f64, shrink: f64) {
         let floor = self.floor_seconds();
         let arrives = self.refilled(self.delivered_max);

@@ -64,7 +64,7 @@ impl Stretch {
         };
         let span = last.at.saturating_duration_since(first.at).as_secs_f64();
         let grown = last.delay - first.delay;
-        if packets >= ENOUGH && grown >= (GROWN * span).max(NOISE) {
+        if packets >= ENOUGH && span > 0.0 && grown >= (GROWN * span).max(NOISE) {
             self.rate = super::approach(self.rate, packets / span);
         }
     }
@@ -157,6 +157,19 @@ mod tests {
             let arrival = Arrival::new(sent_at, RTT + wait, wait.as_secs_f64(), route);
             stretch.on_ack(arrival, 1.0, 0.001);
         }
+        assert_eq!(stretch.rate(), None);
+    }
+
+    #[test]
+    fn packets_that_arrived_before_the_first_of_a_stretch_say_nothing() {
+        let start = epoch();
+        let mut stretch = Stretch::default();
+        let newer = Arrival::new(start + Duration::from_millis(6), RTT, 0.001, 0);
+        stretch.on_ack(newer, 1.0, 0.001);
+        let older = Arrival::new(start, RTT + Duration::from_millis(5), 0.006, 0);
+        stretch.on_ack(older, 8.0, 0.001);
+        let calm = Arrival::new(start + Duration::from_millis(9), RTT, 0.0, 0);
+        stretch.on_ack(calm, 1.0, 0.001);
         assert_eq!(stretch.rate(), None);
     }
 

@@ -50,7 +50,9 @@ impl Default for Seen {
 pub(super) struct HeldUp {
     /// Seconds beyond the least; `None` where nothing stands.
     pub(super) by: Option<f64>,
-    /// By how many seconds that least is longer than with the sample before.
+    /// Nothing stood with the sample before.
+    pub(super) begins: bool,
+    /// By how many seconds that least is longer than with the sample before, where something stands.
     pub(super) longer: f64,
 }
 
@@ -82,9 +84,11 @@ impl WayBack {
             };
             return HeldUp::default();
         }
+        let was_held_up = self.is_held_up;
         self.judge(now, by, floor.as_secs_f64(), smoothed);
         HeldUp {
             by: self.is_held_up.then_some(by),
+            begins: self.is_held_up && !was_held_up,
             longer: if self.is_held_up { longer } else { 0.0 },
         }
     }

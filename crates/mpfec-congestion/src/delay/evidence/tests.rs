@@ -586,14 +586,14 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
 
 #[test]
 fn two_losses_where_delays_vary_by_a_queue_are_no_overflow_and_four_are() {
-    let shows = |swing: f64, lost: u64| {
+    let shows = |swing: f64, delay: f64, lost: u64| {
         let mut evidence = Evidence::new();
         let empty = after(0.0);
         let drained = (Lesson::DeeplyDrained, Lesson::None);
         evidence.on_ack(empty, 400.0, Losses::default(), drained);
         let full = Delays {
             swing,
-            ..after(0.02)
+            ..after(delay)
         };
         let losses = Losses {
             lost,
@@ -603,8 +603,9 @@ fn two_losses_where_delays_vary_by_a_queue_are_no_overflow_and_four_are() {
         evidence.on_ack(full, 20.0, losses, (Lesson::None, Lesson::None));
         evidence.at_high_delay() > 0.0
     };
-    assert!(shows(0.0, 2), "nothing but a queue is as late");
-    assert!(!shows(0.02, 2), "as late as others were without a loss");
-    assert!(shows(0.02, 4));
-    assert!(shows(0.006, 2), "half a short queue");
+    assert!(shows(0.0, 0.02, 2), "nothing but a queue is as late");
+    assert!(!shows(0.02, 0.02, 2), "others were as late without a loss");
+    assert!(shows(0.02, 0.02, 4));
+    assert!(shows(0.02, 0.2, 2), "no delay varies by as much");
+    assert!(shows(0.006, 0.01, 2), "half a short queue");
 }

@@ -1,6 +1,7 @@
 //! What losses at high delay, and of late, say about the queue.
 
 use super::super::count::Count;
+use super::super::steady::SHORT_QUEUE;
 use super::Evidence;
 
 impl Evidence {
@@ -19,10 +20,10 @@ impl Evidence {
 
     /// How many of the packets at high delay a link may lose that loses the share `p` of all, with
     /// losses that vary by so much more than independent ones:
-    /// `e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20)`
-    /// with `e = p n`; the last term is what so few packets at low delay cannot show. Where delays vary
-    /// by as much as a short queue makes, many packets have a high one at all times, and two of them
-    /// lost are no sign.
+    /// `e + k sqrt(dispersion e (1 + n / (n_low + 10))) + c n + (60 n / (n_low + 20) + 80) / (n_low + 20) + 2 d`
+    /// with `e = p n`. The quotient is what so few packets at low delay cannot show, `d` the doubt
+    /// whether delays tell a queue: where they vary by as much as a short one makes, many packets have a
+    /// high one at all times, and two of them lost are no sign.
     fn explained(&self, p: f64, dispersion: f64) -> f64 {
         let packets = self.high.packets;
         let expected = p * packets;
@@ -35,7 +36,7 @@ impl Evidence {
         };
         let ignorance =
             (packets * 60.0 / (self.low.packets + 20.0) + 80.0) / (self.low.packets + 20.0);
-        expected + sigmas * spread + slack + ignorance + BY_CHANCE * self.unclear
+        expected + sigmas * spread + slack + ignorance + BY_CHANCE * self.doubt()
     }
 
     /// Whether more was lost at high delay than a link explains that loses packets in bursts, of
@@ -51,6 +52,14 @@ impl Evidence {
         let seen = self.low.packets.max(1.0);
         let share = (self.baseline * seen + burst) / (seen + 2.0 * burst);
         self.high.lost > self.explained(share.max(self.baseline), dispersion)
+    }
+
+    /// How doubtful it is that the last loss at high delay met a queue, 0..1: the more packets' worth
+    /// delays vary by without one, unless it was later by several times that.
+    pub(in crate::delay) fn doubt(&self) -> f64 {
+        let may_be_noise = self.loss_delay < FAR * self.swing;
+        let doubt = (self.swing_packets / SHORT_QUEUE).min(1.0);
+        if may_be_noise { doubt } else { 0.0 }
     }
 
     /// Whether losses at high delay are too many runs for the link's own, too. A queue drops one
@@ -102,7 +111,7 @@ impl Evidence {
 
     /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
     /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
-    /// deviations of the difference.
+    /// deviations of the difference, 3.5 where the delay would show a queue.
     pub(in crate::delay) fn overload(&self) -> f64 {
         if !self.knows_clean_loss() || self.recent.packets < 60.0 {
             return 0.0;
@@ -121,6 +130,8 @@ impl Evidence {
 
 /// Losses at high delay that are soon there by chance where delays vary.
 const BY_CHANCE: f64 = 2.0;
+/// Times what delays vary by that a delay is more than that.
+const FAR: f64 = 3.0;
 /// Packets that a queue drops in a row.
 const RUN_OF_QUEUE: f64 = 1.5;
 /// Loss that a path nothing is known of may have by itself.

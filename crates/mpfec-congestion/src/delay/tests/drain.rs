@@ -102,6 +102,26 @@ fn a_verdict_in_an_ordinary_drain_makes_it_a_deep_one_that_teaches() {
     assert_eq!(link.control.lesson(), Lesson::DeeplyDrained);
 }
 
+#[test]
+fn marks_of_what_left_before_the_answer_are_not_answered_again() {
+    let mut link = steady(5);
+    link.control.marked = true;
+    link.round(f64::INFINITY);
+    let (window, target_cap) = (link.control.window, link.control.target_cap);
+    assert!(target_cap.is_finite(), "answered");
+    for _ in 0..2 {
+        link.control.marked = true;
+        link.round(f64::INFINITY);
+    }
+    link.rounds(3, f64::INFINITY);
+    assert!(link.control.target_cap >= target_cap, "{:?}", link.control);
+    let after = link.control.window;
+    assert!(after >= 0.95 * window, "{after:.1} packets of {window:.1}");
+    link.control.marked = true;
+    link.round(f64::INFINITY);
+    assert!(link.control.target_cap < target_cap, "a later one is");
+}
+
 /// What was held back leaves when the drain ends, and may overflow a short queue.
 #[test]
 fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {

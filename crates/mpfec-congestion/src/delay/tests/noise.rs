@@ -56,11 +56,13 @@ fn drained(least: f64, swing: f64) -> Link {
 }
 
 #[test]
-fn the_queue_is_no_shorter_than_half_of_what_delays_differ_by() {
+fn the_queue_is_no_shorter_than_half_of_what_delays_differ_by_or_a_fourth_of_the_path() {
     let target = |swing| drained(0.0, swing).control.target();
     assert!(target(0.0) < 11.0, "{:.1} packets", target(0.0));
-    let more = target(0.06);
-    assert!((29.0..31.0).contains(&more), "{more:.1} packets in 30 ms");
+    let more = target(0.024);
+    assert!((11.5..12.5).contains(&more), "{more:.1} packets in 12 ms");
+    let most = target(0.2);
+    assert!((12.0..13.0).contains(&most), "{most:.1} packets in 12.5 ms");
 }
 
 #[test]

@@ -359,3 +359,14 @@ fn a_long_path_that_was_only_kept_begins_as_a_new_one() {
     let window = window(&link);
     assert!((230.0..=250.0).contains(&window), "{window} packets");
 }
+
+#[test]
+fn a_mark_ends_start_up() {
+    let mut link = Link::new(10_000.0, 0.05, 1000.0);
+    link.rounds(2, f64::INFINITY);
+    assert_eq!(link.control.state(), "startup");
+    link.control.marked = true;
+    link.round(f64::INFINITY);
+    assert_ne!(link.control.state(), "startup");
+    assert!(!link.control.marked, "answered");
+}

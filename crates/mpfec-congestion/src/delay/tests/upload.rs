@@ -1,5 +1,8 @@
 //! Beside somebody's upload, whose queue holds up acknowledgements.
 
+use std::time::Duration;
+
+use super::super::Mode;
 use super::Link;
 use crate::CongestionController;
 
@@ -69,4 +72,55 @@ fn a_connection_that_began_during_an_upload_keeps_no_queue_after_it() {
     let (share, queued) = rounds(&mut link, 60, 0.0);
     assert!(share >= 0.95, "{share:.2} of the link");
     assert!(queued <= 20.0, "{queued} packets wait");
+}
+
+/// A peer says of acknowledgements that come after 20 ms, each 2 ms after another, that they were held
+/// up: for 45 ms first, and then again and again by 3 ms more than the one before.
+#[test]
+fn a_peer_that_lies_about_its_clock_gets_no_more_than_what_it_acknowledges() {
+    let mut link = Link::new(1000.0, 0.02, 20.0);
+    link.rounds(100, f64::INFINITY);
+    let rtt = Duration::from_millis(22);
+    for ack in 0..4000_u32 {
+        let told_ms = if ack < 40 { 45 } else { 5 + 3 * (ack % 20) };
+        link.now += Duration::from_millis(2);
+        link.held_up = f64::from(told_ms) / 1e3;
+        link.ack(2, rtt, 20.0, false);
+        let control = &link.control;
+        for value in [control.rate, control.delivered_max, control.delivered_mean] {
+            assert!(value <= 4000.0, "{value:.0} packets/s, {ack}");
+        }
+        let waits = control.unheard();
+        assert!(waits <= 10.0, "{waits:.1} packets besides, {ack}");
+        assert!(control.srtt >= 0.019, "{:.4} s, {ack}", control.srtt);
+        let pace = link.pace();
+        assert!(pace <= 6000.0, "{pace:.0} packets/s, {ack}");
+    }
+}
+
+/// Acknowledgements take turns on two ways, of which an upload fills one.
+#[test]
+fn what_one_of_two_ways_holds_up_is_reconsidered_once() {
+    let mut link = Link::new(1000.0, 0.04, 80.0);
+    link.rounds(60, f64::INFINITY);
+    let mut begins = 0;
+    for ack in 0..400_u32 {
+        link.now += Duration::from_millis(5);
+        link.route = ack % 2;
+        link.held_up = if link.route == 1 && ack > 100 {
+            0.1
+        } else {
+            0.0
+        };
+        let rtt = Duration::from_secs_f64(0.045 + link.held_up);
+        link.ack(5, rtt, 45.0, false);
+        begins += u32::from(link.control.floor.begins_to_hold_up().is_some());
+        if begins == 1 && !matches!(link.control.mode, Mode::Compete(_)) {
+            link.control.compete(60.0);
+        }
+    }
+    assert_eq!(begins, 1);
+    assert_eq!(link.control.state(), "compete");
+    let held_up = link.control.held_up;
+    assert!((0.04..0.06).contains(&held_up), "{held_up:.3} s on average");
 }
