@@ -21,7 +21,7 @@ use self::help::{EXIT_CODES, help_of, lab_help, links_help, scenario_help};
 #[cfg(test)]
 pub(crate) use self::help::{LINKS_EXAMPLE, SCENARIO_EXAMPLE};
 use crate::choice::{self, Redundancy};
-use crate::units::{parse_rate, parse_size, parse_time};
+use crate::units::{SizeError, TimeError, parse_rate, parse_size, parse_time};
 
 /// Files over every link at once: multipath, fountain-coded, encrypted.
 #[derive(Debug, Parser)]
@@ -270,10 +270,10 @@ pub(crate) struct PerfLocalArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
     /// How long to measure after the warm-up [default: 10]
-    #[arg(long, value_name = "S", value_parser = parse_time, conflicts_with = "bytes")]
+    #[arg(long, value_name = "S", value_parser = parse_some_time, conflicts_with = "bytes")]
     pub(crate) time: Option<Duration>,
     /// Transfer this much instead, the warm-up included
-    #[arg(long, value_name = "N", value_parser = parse_size)]
+    #[arg(long, value_name = "N", value_parser = parse_some_bytes)]
     pub(crate) bytes: Option<u64>,
     /// Do not count what arrives this early [default: 2 with --time, 0 with --bytes]
     #[arg(long, value_name = "S", value_parser = parse_time)]
@@ -349,6 +349,22 @@ pub(crate) struct SimRunArgs {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) overwrite: bool,
+}
+
+fn parse_some_bytes(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error: SizeError| error.to_string())?;
+    let is_some = bytes > 0;
+    is_some
+        .then_some(bytes)
+        .ok_or_else(|| "no bytes show nothing".to_owned())
+}
+
+fn parse_some_time(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text).map_err(|error: TimeError| error.to_string())?;
+    let is_some = !time.is_zero();
+    is_some
+        .then_some(time)
+        .ok_or_else(|| "no time shows nothing".to_owned())
 }
 
 fn parse_block(text: &str) -> Result<u64, String> {

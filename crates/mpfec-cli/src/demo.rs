@@ -1,5 +1,7 @@
 //! `mpfec demo`: a file crosses three bad links at once, one of which is cut half way.
 
+mod kept;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,6 +16,7 @@ use mpfec_core::{ClientConfig, ClientTls};
 use mpfec_sim::{Setup, UdpRelay};
 use tokio::task::JoinSet;
 
+use self::kept::Kept;
 use crate::args::DemoArgs;
 use crate::client::within;
 use crate::clock;
@@ -39,22 +42,16 @@ pub(crate) async fn run(context: Context, args: DemoArgs) -> Result<(), CliError
             "choose a --size, such as 64MiB",
         ));
     }
-    if let Some(keep) = args.keep.as_deref().filter(|keep| keep.exists()) {
-        return Err(CliError::destination(
-            keep,
-            &std::io::ErrorKind::AlreadyExists.into(),
-        ));
-    }
+    let kept = args.keep.as_deref().map(Kept::reserve).transpose()?;
     let setup = links(args.size)?;
     introduce(&context.output, &setup, args.size);
     let seed = context.expert.seed.unwrap_or(1);
-    let dir = tempfile::tempdir()
-        .map_err(|error| CliError::destination(&std::env::temp_dir(), &error))?;
+    let dir = tempfile::tempdir().map_err(|error| temporary(&std::env::temp_dir(), &error))?;
     let source = dir.path().join(NAME);
     let original = {
         let (source, size) = (source.clone(), args.size);
         blocking(move || {
-            write_noise(&source, size, seed).map_err(|error| CliError::destination(&source, &error))
+            write_noise(&source, size, seed).map_err(|error| temporary(&source, &error))
         })
         .await?
     };
@@ -62,8 +59,8 @@ pub(crate) async fn run(context: Context, args: DemoArgs) -> Result<(), CliError
     let stored = scene.destination.root().join(NAME);
     let finished = scene.play(&context, &source, &setup, args.size).await?;
     verify(&stored, original, &finished.finished).await?;
-    if let Some(keep) = &args.keep {
-        std::fs::copy(&stored, keep).map_err(|error| CliError::destination(keep, &error))?;
+    if let Some(kept) = kept {
+        kept.keep(&stored)?;
     }
     report::done(
         &context.output,
@@ -72,6 +69,12 @@ pub(crate) async fn run(context: Context, args: DemoArgs) -> Result<(), CliError
         finished.paths,
     );
     Ok(())
+}
+
+fn temporary(path: &Path, error: &std::io::Error) -> CliError {
+    let CliError { what, .. } = CliError::destination(path, error);
+    let hint = "choose a smaller --size, or set TMPDIR to a directory with room";
+    CliError::new(Exit::Destination, what, hint)
 }
 
 /// The demo's links, slower or faster so that the transfer takes about twenty seconds. Very

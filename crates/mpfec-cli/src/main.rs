@@ -144,20 +144,40 @@ fn manual(of: &[String]) -> Result<Vec<u8>, CliError> {
     Ok(page)
 }
 
-/// Ctrl-C, or the system's wish that the program ends.
+/// Ctrl-C, a terminal that is closed, or the system's wish that the program ends.
 #[cfg(unix)]
 async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
-        };
+    use tokio::signal::unix::SignalKind;
+    let hangup = async {
+        if ignores_hangups() {
+            std::future::pending::<()>().await;
+        }
+        signalled(SignalKind::hangup()).await;
     };
     tokio::select! {
-        () = terminate => {}
+        () = signalled(SignalKind::terminate()) => {}
+        () = hangup => {}
         () = interrupt() => {}
     }
+}
+
+#[cfg(unix)]
+async fn signalled(kind: tokio::signal::unix::SignalKind) {
+    match tokio::signal::unix::signal(kind) {
+        Ok(mut signal) => signal.recv().await,
+        Err(_) => std::future::pending().await,
+    };
+}
+
+/// Whether it was started to outlive its terminal, as by `nohup`. Where that cannot be told, hangups
+/// are left to the system.
+#[cfg(unix)]
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of SIGHUP, number 1.
+    mask.is_none_or(|mask| mask & 1 != 0)
 }
 
 /// Ctrl-C.

@@ -35,7 +35,7 @@ impl Service {
         }
         let expires = args
             .expires
-            .map(|time| (clock::since_1970() + time).as_secs())
+            .map(|time| whole_seconds(clock::since_1970() + time))
             .filter(|seconds| *seconds < u64::MAX);
         let service = Self::listen(
             &args.listen,
@@ -274,6 +274,12 @@ const TICKET_BEGINNING: u64 = 32;
 /// Between looks at the wall clock while a ticket is valid, at least and at most.
 const BLINK: Duration = Duration::from_millis(100);
 const GLANCE: Duration = Duration::from_secs(30);
+
+/// A time in whole seconds, none of them cut off: what expires is of use until then.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs()
+        .saturating_add(u64::from(time.subsec_nanos() > 0))
+}
 
 #[cfg(test)]
 mod tests {

@@ -80,6 +80,13 @@ impl Setup {
         self.paths.iter().map(PathSetup::limit_mbps).sum()
     }
 
+    /// The same of the other direction, for a server that sends.
+    #[must_use]
+    pub fn limit_mbps_back(&self) -> Option<f64> {
+        let limits = self.paths.iter().map(|path| carried_mbps(&path.backward));
+        limits.sum()
+    }
+
     /// The same with every rate, and every queue in bytes, times `factor`, also in the changes.
     #[must_use]
     pub fn with_rates_times(mut self, factor: f64) -> Self {
@@ -131,9 +138,13 @@ impl PathSetup {
     /// ([`Setup::limit_mbps`]).
     #[must_use]
     pub fn limit_mbps(&self) -> Option<f64> {
-        let rate = self.forward.rate? as f64 / 1e6;
-        Some(rate * (1.0 - self.forward.mean_loss()) * PAYLOAD_SHARE)
+        carried_mbps(&self.forward)
     }
+}
+
+fn carried_mbps(link: &LinkConfig) -> Option<f64> {
+    let rate = link.rate? as f64 / 1e6;
+    Some(rate * (1.0 - link.mean_loss()) * PAYLOAD_SHARE)
 }
 
 /// FMTCP Table II: 10 Mbit/s each (the paper names no rate), path 1 with 100 ms one way
@@ -304,6 +315,16 @@ mod tests {
             Setup::named("loopback-clean").and_then(|setup| setup.limit_mbps()),
             None
         );
+    }
+
+    #[test]
+    fn the_other_direction_has_a_limit_of_its_own() {
+        let mut setup = Setup::named("dfec-l5-r25").expect("built in");
+        let back = |setup: &Setup| setup.limit_mbps_back().expect("with rates");
+        // Acknowledgements are not lost there.
+        assert!((back(&setup) - 28.7).abs() <= 0.051, "{}", back(&setup));
+        setup.paths[0].backward.rate = Some(1_000_000);
+        assert!((back(&setup) - 10.5).abs() <= 0.051, "{}", back(&setup));
     }
 
     #[test]

@@ -125,3 +125,13 @@ fn time_and_bytes_exclude_each_other() {
     assert!(Cli::try_parse_from(both).is_err());
     assert!(Cli::try_parse_from(["mpfec", "perf", "local", "--block-bytes", "15"]).is_err());
 }
+
+#[test]
+fn nothing_is_not_measured() {
+    for (flag, none, some) in [("--bytes", "0", "1"), ("--time", "0", "1ms")] {
+        let with = |value| Cli::try_parse_from(["mpfec", "perf", "local", flag, value]);
+        let error = with(none).unwrap_err().to_string();
+        assert!(error.contains("nothing"), "{error}");
+        assert!(with(some).is_ok(), "{flag}");
+    }
+}

@@ -65,7 +65,10 @@ pub(super) async fn run(context: Context, args: PerfLocalArgs) -> Result<(), Cli
             (
                 client::Links {
                     name: Some(setup.name.clone()),
-                    limit_mbps: setup.limit_mbps(),
+                    limit_mbps: match wanted.reverse {
+                        true => setup.limit_mbps_back(),
+                        false => setup.limit_mbps(),
+                    },
                 },
                 Some(relay),
                 routes,

@@ -138,6 +138,22 @@ fn the_demo_does_not_replace_a_file_either() {
     assert_eq!(fs::read(kept).unwrap(), b"old");
 }
 
+#[test]
+fn the_demo_says_before_it_begins_that_it_cannot_keep_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
+    for kept in [dir.path().join("missing/kept"), link] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mpfec"));
+        command.args(["demo", "--json", "--keep"]).arg(&kept);
+        let ended = Mpfec::run(command).end(LONG);
+        ended.failed(4, &[kept.to_str().unwrap()]);
+        assert!(ended.err.contains("another --keep"), "{ended:#?}");
+        assert!(!ended.out.contains("\"progress\""), "{ended:#?}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "the link");
+}
+
 /// A disk of 1 MiB in memory.
 struct SmallDisk<'a>(&'a Path);
 
