@@ -3,14 +3,15 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use mpfec_core::ConnectionStats;
-use mpfec_core::net::{Connection, RecvStream, SendStream};
+use mpfec_core::net::{Connection, RecvStream, SendStream, WriteError};
+use mpfec_core::{CloseReason, ConnectionStats};
 use serde::{Deserialize, Serialize};
 
 use super::load::write_blocks;
 use super::measure::read_blocks;
 use super::{Measured, PerfHello};
 use crate::clock;
+use crate::close::CloseCode;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
 use crate::output::{LossReport, ParityCounts, PathReport};
@@ -186,7 +187,14 @@ pub(super) async fn answer(
     };
     frame::write(control, &Answer::Report(report)).await?;
     control.finish()?;
-    // The client closes when it has read the report.
+    match tokio::time::timeout(PATIENCE, control.delivered()).await {
+        Ok(Ok(())) => {}
+        // It closes when it has read the report.
+        Ok(Err(WriteError::ConnectionLost(CloseReason::ApplicationClosed { code, .. })))
+            if code == CloseCode::Done.to_wire() => {}
+        Ok(Err(error)) => return Err(error.into()),
+        Err(_) => return Err(CloseReason::TimedOut.into()),
+    }
     let _ = tokio::time::timeout(LAST_WORD, connection.closed()).await;
     Ok(())
 }
@@ -249,5 +257,7 @@ fn sender_paths(stats: &ConnectionStats) -> Vec<SenderPath> {
 const CLOCK_ROUNDS: usize = 16;
 /// After this long the best answer so far must do.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the client may take to read the report.
+/// How long the client may take to read the report, over links that come back.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take to close then.
 const LAST_WORD: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mpfec_sim::{PathSetup, UdpRelay};
 use nix::sys::signal::Signal;
 
-use crate::support::{Mpfec, Receiver, links, noise, now, send};
+use crate::support::{Mpfec, Receiver, links, noise, now, send, serve};
 
 /// A transfer that takes half a minute and is under way.
 fn under_way() -> (Receiver, Mpfec, UdpRelay, tempfile::TempDir) {
@@ -70,4 +70,27 @@ fn the_sender_notices_a_receiver_that_is_killed() {
         let path = line["path"].as_str().unwrap_or_default();
         line["type"] == "left_over" && path.ends_with(".part") && line["bytes"].as_u64() > Some(0)
     });
+}
+
+#[test]
+fn a_server_of_measurements_whose_client_is_killed_has_not_succeeded() {
+    let words = [
+        "perf",
+        "server",
+        "--json",
+        "--once",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let (server, ticket) = serve(&words);
+    let ticket = ticket.to_string();
+    let words = ["perf", "client", "--json", "--time", "2", "--warmup", "0"];
+    let client = Mpfec::start([&words[..], &["--rate", "3", &ticket]].concat());
+    client.wait_for("progress", |line| {
+        line["type"] == "progress" && line["bytes"].as_u64() > Some(0)
+    });
+    client.signal(Signal::SIGKILL);
+    server
+        .end(Duration::from_secs(20))
+        .failed(5, &["nothing arrived"]);
 }
