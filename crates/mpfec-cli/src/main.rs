@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         }
         Err(error) => Err(CliError::other("cannot start the runtime", error)),
     };
-    match result {
+    match result.and_then(|()| context.output.check()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             context.output.last_error(&error);

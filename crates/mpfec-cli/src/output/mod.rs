@@ -5,7 +5,8 @@ mod event;
 mod losses;
 mod parity;
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,6 +36,8 @@ struct Inner {
     state: Mutex<State>,
     /// The program is being stopped: what follows from that is told to nobody.
     stopped: AtomicBool,
+    /// Why standard output did not take all, though somebody reads it.
+    lost: Mutex<Option<io::Error>>,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +60,7 @@ impl Output {
             colour: terminal && !no_colour,
             state: Mutex::default(),
             stopped: AtomicBool::new(false),
+            lost: Mutex::default(),
         }))
     }
 
@@ -82,16 +86,30 @@ impl Output {
 
     /// A line of data for standard output, whatever the flags say.
     pub(crate) fn data(&self, line: &str) {
-        let mut out = stdout().lock();
-        // Nobody reads it any more: nothing to be done about that.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        self.raw(format!("{line}\n").as_bytes());
     }
 
     /// Data for standard output as they are.
     pub(crate) fn raw(&self, data: &[u8]) {
         let mut out = stdout().lock();
-        // Nobody reads it any more: nothing to be done about that.
-        let _ = out.write_all(data).and_then(|()| out.flush());
+        let written = out.write_all(data).and_then(|()| out.flush());
+        // If nobody reads it any more, nothing is to be done about that.
+        if let Err(error) = written.or_else(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error),
+        }) {
+            *self.0.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    }
+
+    /// An error if standard output did not take all that it was given.
+    pub(crate) fn check(&self) -> Result<(), CliError> {
+        let lost = self.0.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.as_ref().map_or(Ok(()), |error| {
+            let mut error = CliError::destination(Path::new("standard output"), error);
+            "make room where it goes".clone_into(&mut error.hint);
+            Err(error)
+        })
     }
 
     /// A line for people.

@@ -154,6 +154,19 @@ fn the_demo_says_before_it_begins_that_it_cannot_keep_the_file() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "the link");
 }
 
+#[test]
+fn standard_output_that_takes_no_more_is_a_failure() {
+    for words in [&["sim", "list"][..], &["paths", "--json"], &["man"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mpfec"));
+        command.args(words).stdout(full.unwrap());
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {told}");
+        assert!(told.contains("standard output"), "{words:?}: {told}");
+    }
+}
+
 /// A disk of 1 MiB in memory.
 struct SmallDisk<'a>(&'a Path);
 
