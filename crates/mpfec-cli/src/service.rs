@@ -286,6 +286,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_ticket_lasts_no_shorter_than_it_is_to() {
+        assert_eq!(whole_seconds(Duration::from_millis(7_500)), 8);
+        assert_eq!(whole_seconds(Duration::from_secs(7)), 7);
+        assert_eq!(whole_seconds(Duration::MAX), u64::MAX);
+    }
+
+    #[test]
     fn bound_addresses_are_told_as_they_are() {
         let local = [
             "127.0.0.1:7".parse().unwrap(),
