@@ -21,7 +21,7 @@ use self::help::{EXIT_CODES, help_of, lab_help, links_help, scenario_help};
 #[cfg(test)]
 pub(crate) use self::help::{LINKS_EXAMPLE, SCENARIO_EXAMPLE};
 use crate::choice::{self, Redundancy};
-use crate::units::{SizeError, TimeError, parse_rate, parse_size, parse_time};
+use crate::units::{parse_rate, parse_size, parse_time};
 
 /// Files over every link at once: multipath, fountain-coded, encrypted.
 #[derive(Debug, Parser)]
@@ -352,19 +352,17 @@ pub(crate) struct SimRunArgs {
 }
 
 fn parse_some_bytes(text: &str) -> Result<u64, String> {
-    let bytes = parse_size(text).map_err(|error: SizeError| error.to_string())?;
-    let is_some = bytes > 0;
-    is_some
-        .then_some(bytes)
-        .ok_or_else(|| "no bytes show nothing".to_owned())
+    match parse_size(text) {
+        Ok(0) => Err("no bytes show nothing".to_owned()),
+        result => result.map_err(|error| error.to_string()),
+    }
 }
 
 fn parse_some_time(text: &str) -> Result<Duration, String> {
-    let time = parse_time(text).map_err(|error: TimeError| error.to_string())?;
-    let is_some = !time.is_zero();
-    is_some
-        .then_some(time)
-        .ok_or_else(|| "no time shows nothing".to_owned())
+    match parse_time(text) {
+        Ok(Duration::ZERO) => Err("no time shows nothing".to_owned()),
+        result => result.map_err(|error| error.to_string()),
+    }
 }
 
 fn parse_block(text: &str) -> Result<u64, String> {

@@ -92,13 +92,12 @@ impl Output {
     /// Data for standard output as they are.
     pub(crate) fn raw(&self, data: &[u8]) {
         let mut out = stdout().lock();
-        let written = out.write_all(data).and_then(|()| out.flush());
-        // If nobody reads it any more, nothing is to be done about that.
-        if let Err(error) = written.or_else(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(error),
-        }) {
-            *self.0.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        match out.write_all(data).and_then(|()| out.flush()) {
+            // If nobody reads it any more, nothing is to be done about that.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                *self.0.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+            _ => {}
         }
     }
 
