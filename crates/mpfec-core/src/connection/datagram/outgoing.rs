@@ -122,7 +122,7 @@ impl Outgoing {
         options: &DatagramOptions,
     ) -> Result<(), SendDatagramError> {
         if self.bytes + data.len() > self.limit {
-            self.drop_late(now);
+            self.expire(now);
         }
         if self.bytes + data.len() > self.limit {
             self.blocked = true;
@@ -159,6 +159,11 @@ impl Outgoing {
     /// Drops what is of no use at `earliest` any more. Returns whether a blocked sender should
     /// hear of it.
     pub(crate) fn drop_late(&mut self, earliest: Instant) -> bool {
+        self.expire(earliest);
+        self.take_unblocked()
+    }
+
+    fn expire(&mut self, earliest: Instant) {
         while let Some((turn, _)) = self.waiting.first_key_value()
             && turn.deadline.is_some_and(|deadline| deadline < earliest)
         {
@@ -180,7 +185,6 @@ impl Outgoing {
             let number = *number;
             self.left.remove(&number);
         }
-        self.take_unblocked()
     }
 
     /// Other data of so many bytes left.
@@ -399,3 +403,29 @@ const BUDGET_SHARE: usize = 8;
 
 /// What copies may take at once, in bytes.
 const MOST_BUDGET: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_room_hears_of_it_although_another_message_made_it() {
+        let now = Instant::now();
+        let mut outgoing = Outgoing::new(10);
+        let options = |milliseconds| DatagramOptions {
+            deadline: Some(Duration::from_millis(milliseconds)),
+            redundancy: DatagramRedundancy::Never,
+        };
+        let mut send = |now, bytes: &'static [u8], milliseconds| {
+            outgoing.send(now, Bytes::from_static(bytes), &options(milliseconds))
+        };
+        assert_eq!(send(now, &[0; 10], 1), Ok(()));
+        assert_eq!(send(now, &[0; 5], 1), Err(SendDatagramError::Blocked));
+        let later = now + Duration::from_millis(10);
+        assert_eq!(send(later, &[0; 2], 1000), Ok(()));
+        assert!(outgoing.drop_late(later));
+        assert!(!outgoing.drop_late(later), "once is enough");
+    }
+}
