@@ -263,14 +263,35 @@ impl SendQueue {
         self.free.push(slot);
     }
 
-    /// Moves a block to where its new priority puts it.
-    pub(crate) fn set_priority(&mut self, slot: Slot, priority: i32) {
+    /// Moves the blocks of a stream, whose next block is due in `next_round`, to where their new
+    /// priority puts them. Its turn is the one that is being served there: rounds of two priorities
+    /// have nothing to do with each other. Returns the round of the stream's next block.
+    pub(crate) fn set_priority(
+        &mut self,
+        slots: impl Iterator<Item = Slot>,
+        priority: i32,
+        next_round: u64,
+    ) -> u64 {
         self.version += 1;
-        let view = self.displace(slot);
-        let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
-        entry.key.priority = Reverse(priority);
-        let key = entry.key;
-        self.place(slot, key, view);
+        let mut first = next_round;
+        let mut moved = Vec::new();
+        for slot in slots {
+            let view = self.displace(slot);
+            if view.unsent > 0 {
+                first = first.min(self.entry(slot).key.round);
+            }
+            moved.push((slot, view));
+        }
+        let served = self.served(Reverse(priority));
+        let there = |round: u64| (served + round).saturating_sub(first);
+        for (slot, view) in moved {
+            let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
+            entry.key.priority = Reverse(priority);
+            entry.key.round = there(entry.key.round);
+            let key = entry.key;
+            self.place(slot, key, view);
+        }
+        there(next_round)
     }
 
     /// Of a block of this stream `now` symbols never left, which were `before`.

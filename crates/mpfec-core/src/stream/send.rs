@@ -411,10 +411,13 @@ impl SendStream {
 
     /// Data go first from now on, or after others.
     pub(super) fn set_priority(&mut self, priority: i32, shared: &mut Shared) {
-        self.priority = priority;
-        for slot in self.blocks.iter().flatten() {
-            shared.queue.set_priority(*slot, priority);
+        if self.priority == priority {
+            return;
         }
+        self.priority = priority;
+        let blocks = self.blocks.iter().flatten().copied();
+        let queue = &mut shared.queue;
+        self.next_round = queue.set_priority(blocks, priority, self.next_round);
     }
 
     /// A block of a stream with a deadline began at `now`.

@@ -52,8 +52,32 @@ fn urgent_streams_go_first_from_the_moment_they_are_urgent() {
     let (low, _) = queue.insert(block(0, 0), 0, 0, false);
     queue.insert(block(1, 0), 1, 0, false);
     assert_eq!(names(&queue), [(1, 0), (0, 0)]);
-    queue.set_priority(low, 2);
+    queue.set_priority([low].into_iter(), 2, 1);
     assert_eq!(names(&queue), [(0, 0), (1, 0)]);
+}
+
+#[test]
+fn a_stream_that_gets_the_priority_of_others_takes_turns_with_them_however_far_they_are() {
+    for (others, own) in [(1000, 3), (3, 1000)] {
+        let mut queue = SendQueue::default();
+        let (mut a, mut b, mut moved) = (others, own, Vec::new());
+        for sbn in 0..3 {
+            (_, a) = queue.insert(block(0, sbn), 0, a, false);
+            let (slot, next) = queue.insert(block(1, sbn), -1, b, false);
+            b = next;
+            moved.push(slot);
+        }
+        for index in 0..6 {
+            let slot = queue.slot_at(index).unwrap();
+            queue.with(slot, |_, view| view.unsent = 1);
+        }
+        b = queue.set_priority(moved.into_iter(), 0, b);
+        assert_eq!(
+            names(&queue),
+            [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+        );
+        assert_eq!(a, b, "what they write next takes turns as well");
+    }
 }
 
 proptest! {
@@ -74,7 +98,10 @@ proptest! {
                     let (slot, _) = live.remove(pick % live.len());
                     queue.remove(slot);
                 }
-                3 if !live.is_empty() => queue.set_priority(live[pick % live.len()].0, priority),
+                3 if !live.is_empty() => {
+                    let moved = live.iter().skip(pick % live.len()).take(3).map(|(slot, _)| *slot);
+                    queue.set_priority(moved, priority, 0);
+                }
                 _ => {}
             }
             prop_assert_eq!(queue.views().len(), live.len());
