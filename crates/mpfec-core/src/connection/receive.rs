@@ -202,7 +202,9 @@ impl Connection {
     }
 
     fn receive_retry(&mut self, now: Instant, source: ConnectionId, packet: &[u8], token: &[u8]) {
-        if !self.handshake.accepts_retry() || token.is_empty() {
+        // With a longer one nothing else would fit into the packets that it must be in.
+        let is_acceptable = (1..=MAX_RETRY_TOKEN).contains(&token.len());
+        if !self.handshake.accepts_retry() || !is_acceptable {
             return self.drop_packet();
         }
         let Some((body, tag)) = packet.split_last_chunk::<16>() else {
@@ -486,6 +488,8 @@ fn payload_of(packet: BytesMut, opened: &Opened) -> Result<Bytes, TransportError
     Ok(packet.freeze().slice(opened.payload.clone()))
 }
 
+/// Bytes of a Retry token at most.
+const MAX_RETRY_TOKEN: usize = 512;
 /// 1-RTT packets kept until the handshake is complete.
 const MAX_EARLY: usize = 10;
 /// Versions of an offer that are shown to the user.

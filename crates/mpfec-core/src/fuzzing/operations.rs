@@ -447,6 +447,18 @@ mod tests {
     }
 
     #[test]
+    fn a_retry_whose_token_leaves_no_room_for_a_handshake_is_no_end_of_it() {
+        for length in [513, 1125, 1161] {
+            let mut scene = scene(0);
+            let known = first_initial(&scene);
+            forge_retry(&mut scene, 0, &vec![1; length], &known);
+            scene.run(Duration::from_secs(1), |_| false);
+            let client = scene.ends[CLIENT].parties.values().next();
+            assert!(client.expect("a connection").connected, "{length} bytes");
+        }
+    }
+
+    #[test]
     fn acknowledging_more_than_was_received_ends_the_connection() {
         // PATH_ACK of path 0: largest, delay, no further ranges, and all below the largest.
         for (largest, is_honest) in [(0, true), (60, false)] {
