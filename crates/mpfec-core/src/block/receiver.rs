@@ -9,7 +9,7 @@ use mpfec_codec::{CodecKind, EncodingSymbolId, Progress, SourceSymbols, SymbolSi
 use self::group::Group;
 use super::bitmap::Bitmap;
 use super::sender::MAX_CUTS;
-use super::{MAX_GROUP_SYMBOLS, MAX_SOURCE_SYMBOLS};
+use super::{MAX_GROUP_SYMBOLS, MAX_LINEAR_SYMBOLS, MAX_SOURCE_SYMBOLS};
 use crate::error::TransportError;
 
 /// Puts a block together again.
@@ -42,7 +42,10 @@ pub(crate) struct BlockReceiver {
     taken: usize,
     /// What was taken out, for the decoder.
     handed: Vec<Bytes>,
-    repair: Vec<(EncodingSymbolId, Bytes)>,
+    /// Repair symbols, of one length, and which they are. In one piece: an allocation for each would
+    /// cost many times what a small one holds.
+    repair: BytesMut,
+    repair_esis: Vec<EncodingSymbolId>,
     /// The code of the repair symbols, if there are any.
     code: CodecKind,
     /// Times that enough symbols for decoding were here and did not suffice.
@@ -88,7 +91,8 @@ impl BlockReceiver {
             data: BytesMut::new(),
             taken: 0,
             handed: Vec::new(),
-            repair: Vec::new(),
+            repair: BytesMut::new(),
+            repair_esis: Vec::new(),
             code: CodecKind::RaptorQ,
             failures: 0,
             cuts: 0,
@@ -187,7 +191,7 @@ impl BlockReceiver {
         }
         self.data.truncate(end.saturating_sub(self.taken));
         self.reach = end;
-        self.repair = Vec::new();
+        self.forget_repair_symbols();
         self.failures = 0;
         self.contiguous = (end / size.bytes()) as u32;
         self.count = self.contiguous;
@@ -216,7 +220,7 @@ impl BlockReceiver {
         if !inserted {
             return Ok(Insertion::Redundant);
         }
-        if self.repair.is_empty() {
+        if self.repair_esis.is_empty() {
             Ok(Insertion::Useful)
         } else {
             self.try_decode()
@@ -300,7 +304,9 @@ impl BlockReceiver {
         }
         let wanted = match self.length {
             Some(length) => end.max(length as usize),
-            None => end.max(MIN_CAPACITY).max(2 * self.data.len() + self.taken),
+            None => end
+                .max(FEW_SYMBOLS * self.size.bytes() + self.taken)
+                .max(2 * self.data.len() + self.taken),
         };
         self.data.reserve(wanted - self.taken - self.data.len());
     }
@@ -316,17 +322,28 @@ impl BlockReceiver {
                 "redundant packet of another code than its group's",
             ));
         }
-        if self.repair.is_empty() {
+        if code == CodecKind::Linear && self.source_symbols > Some(MAX_LINEAR_SYMBOLS) {
+            return Err(TransportError::protocol_violation(
+                "repair symbol of the linear code for a block too large for it",
+            ));
+        }
+        if self.repair_esis.is_empty() {
             self.code = code;
         } else if self.code != code {
             return Err(TransportError::protocol_violation(
                 "repair symbols of two codes",
             ));
         }
-        if self.repair.iter().any(|(known, _)| *known == esi) {
+        if self.repair_esis.contains(&esi) {
             return Ok(false);
         }
-        self.repair.push((esi, Bytes::copy_from_slice(payload)));
+        if self.repair.len() != self.repair_esis.len() * payload.len() {
+            return Err(TransportError::protocol_violation(
+                "repair symbols of two lengths",
+            ));
+        }
+        self.repair_esis.push(esi);
+        self.repair.extend_from_slice(payload);
         Ok(true)
     }
 
@@ -339,23 +356,23 @@ impl BlockReceiver {
         let Some(count) = self.source_symbols else {
             return Ok(Insertion::Useful);
         };
-        if self.count + (self.repair.len() as u32) < count + self.failures {
+        if self.count + (self.repair_esis.len() as u32) < count + self.failures {
             return Ok(Insertion::Useful);
         }
         let Some(source_symbols) = SourceSymbols::new(count) else {
             return Ok(Insertion::Useful);
         };
+        let repair = std::mem::take(&mut self.repair).freeze();
         let recovered = match &self.group {
-            Some(group) => self.decode(source_symbols, &group.coded(self.size)),
+            Some(group) => self.decode(source_symbols, &group.coded(self.size), &repair),
             None => {
                 let rest = std::mem::take(&mut self.data).freeze();
-                let recovered = self.decode(source_symbols, &rest);
-                self.data = rest
-                    .try_into_mut()
-                    .unwrap_or_else(|rest| BytesMut::from(&rest[..]));
+                let recovered = self.decode(source_symbols, &rest, &repair);
+                self.data = into_mut(rest);
                 recovered
             }
         };
+        self.repair = into_mut(repair);
         let Some(recovered) = recovered else {
             self.failures += 1;
             if self.failures > MAX_FAILURES {
@@ -379,7 +396,12 @@ impl BlockReceiver {
     }
 
     /// The source symbols that did not arrive, if the others and the repair symbols suffice.
-    fn decode(&self, source_symbols: SourceSymbols, rest: &Bytes) -> Option<Vec<(u32, Bytes)>> {
+    fn decode(
+        &self,
+        source_symbols: SourceSymbols,
+        rest: &Bytes,
+        repair: &Bytes,
+    ) -> Option<Vec<(u32, Bytes)>> {
         let mut decoder = self.code.decoder(source_symbols, self.size);
         let size = self.size.bytes();
         let mut is_done = false;
@@ -404,8 +426,9 @@ impl BlockReceiver {
                 push(EncodingSymbolId::new(esi)?, symbol);
             }
         }
-        for (esi, symbol) in &self.repair {
-            push(*esi, symbol.clone());
+        let length = repair.len() / self.repair_esis.len().max(1);
+        for (esi, start) in self.repair_esis.iter().zip((0..).step_by(length.max(1))) {
+            push(*esi, repair.slice(start..start + length));
         }
         is_done.then(|| std::iter::from_fn(|| decoder.poll_recovered()).collect())
     }
@@ -426,8 +449,13 @@ impl BlockReceiver {
         }
     }
 
+    fn forget_repair_symbols(&mut self) {
+        self.repair = BytesMut::new();
+        self.repair_esis = Vec::new();
+    }
+
     fn forget_repair(&mut self) {
-        self.repair = Vec::new();
+        self.forget_repair_symbols();
         self.handed = Vec::new();
     }
 
@@ -452,6 +480,13 @@ impl BlockReceiver {
     }
 }
 
+/// The same bytes, without a copy if nobody else has them.
+fn into_mut(bytes: Bytes) -> BytesMut {
+    bytes
+        .try_into_mut()
+        .unwrap_or_else(|shared| BytesMut::from(&shared[..]))
+}
+
 fn source_symbols(length: u32, size: SymbolSize, most: u32) -> Result<u32, TransportError> {
     let count = length.div_ceil(u32::from(size.value()));
     if count > most {
@@ -465,8 +500,9 @@ fn too_many() -> TransportError {
     TransportError::protocol_violation("block of too many symbols")
 }
 
-/// Bytes for which room is made when the length of a block is unknown.
-const MIN_CAPACITY: usize = 16 << 10;
+/// Symbols for which room is made at least when the length of a block is unknown: what a peer makes
+/// this end keep stays in proportion to what it sent.
+const FEW_SYMBOLS: usize = 8;
 /// Decodings that may fail before the peer is taken for hostile: each failure of random
 /// symbols has a probability of about 1/256 after the one before.
 const MAX_FAILURES: u32 = 8;

@@ -25,7 +25,7 @@ use bytes::Bytes;
 use mpfec_codec::pipeline::PipelineCode;
 use mpfec_codec::{CodecKind, SymbolSize};
 
-use crate::block::{MAX_GROUP_SYMBOLS, MAX_SOURCE_SYMBOLS, SendQueue};
+use crate::block::{MAX_SOURCE_SYMBOLS, SendQueue, max_source_symbols};
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side, StreamId};
 
@@ -136,7 +136,7 @@ impl Streams {
             },
             receiving: recv::Shared {
                 credit: ReceiveCredit::new(
-                    config.first_connection_window(),
+                    config.connection_window,
                     config.connection_window,
                 ),
                 ready: 0,
@@ -169,10 +169,7 @@ impl Streams {
     pub(crate) fn set_peer_limits(&mut self, limits: &StreamLimits) {
         self.peer = *limits;
         self.sending.credit.raise(limits.max_data);
-        let most = match self.sending.codec.max_group() {
-            Some(_) => MAX_GROUP_SYMBOLS,
-            None => MAX_SOURCE_SYMBOLS,
-        };
+        let most = max_source_symbols(self.sending.codec);
         let max_symbols = u32::from(limits.max_block_symbols).clamp(1, most);
         self.receiving.pipeline = limits.pipeline_seed.map(PipelineCode::new);
         self.sending.max_symbols = self.sending.max_symbols.min(max_symbols);

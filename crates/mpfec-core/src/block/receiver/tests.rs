@@ -192,5 +192,37 @@ fn a_far_symbol_of_an_open_block_does_not_occupy_more_than_flow_control_allowed(
     receiver
         .insert(esi(1000), CodecKind::RaptorQ, &bytes(T))
         .unwrap();
-    assert!(receiver.data.capacity() <= 2 * (1001 * T).max(MIN_CAPACITY));
+    assert!(receiver.data.capacity() <= 2 * 1001 * T);
+}
+
+#[test]
+fn one_byte_of_an_open_block_does_not_occupy_a_thousand() {
+    let mut receiver = BlockReceiver::new(0, SymbolSize::new(1).unwrap(), u64::MAX, None);
+    receiver
+        .insert(esi(0), CodecKind::RaptorQ, &bytes(1))
+        .unwrap();
+    assert!(receiver.data.capacity() <= 64);
+}
+
+#[test]
+fn what_repair_symbols_of_a_byte_occupy_is_a_few_bytes_each() {
+    let mut receiver = BlockReceiver::new(0, SymbolSize::new(1).unwrap(), u64::MAX, None);
+    receiver.set_length(1024).unwrap();
+    for index in 1024..2046 {
+        receiver
+            .insert(esi(index), CodecKind::RaptorQ, &bytes(1))
+            .unwrap();
+    }
+    let esis = receiver.repair_esis.capacity() * size_of::<EncodingSymbolId>();
+    assert!(receiver.repair.capacity() + esis <= 16 * 1024);
+}
+
+#[test]
+fn blocks_too_large_for_the_linear_code_have_no_repair_symbols_of_it() {
+    for (length, is_allowed) in [(256, true), (257, false)] {
+        let mut receiver = BlockReceiver::new(0, SymbolSize::new(1).unwrap(), u64::MAX, None);
+        receiver.set_length(length).unwrap();
+        let inserted = receiver.insert(esi(300), CodecKind::Linear, &bytes(1));
+        assert_eq!(inserted.is_ok(), is_allowed, "{length}");
+    }
 }
