@@ -309,6 +309,20 @@ async fn a_buffer_is_filled_or_it_is_told_how_far() {
 }
 
 #[tokio::test]
+async fn an_empty_buffer_is_full_before_anything_arrived() {
+    let server = Server::start();
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = server.pair(&client).await;
+    let mut send = connection.open_uni().await.unwrap();
+    send.write_all(b"hello").await.unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    assert_eq!(within(recv.read_exact(&mut [0; 5])).await, Ok(()));
+    assert_eq!(within(recv.read(&mut [])).await, Ok(Some(0)));
+    let read = within(tokio::io::AsyncReadExt::read(&mut recv, &mut [])).await;
+    assert_eq!(read.unwrap(), 0);
+}
+
+#[tokio::test]
 async fn clients_of_a_server_that_takes_no_more_are_told_at_once() {
     let server = Server::start();
     let client = Endpoint::client().unwrap();

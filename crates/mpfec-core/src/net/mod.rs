@@ -23,6 +23,7 @@ mod driver;
 mod endpoint;
 mod interface;
 mod interface_kind;
+mod io_error;
 mod path_events;
 mod recv_buffers;
 mod route;

@@ -61,38 +61,6 @@ pub enum ReadExactError {
     ReadError(#[from] ReadError),
 }
 
-impl From<ReadExactError> for io::Error {
-    fn from(error: ReadExactError) -> Self {
-        match error {
-            ReadExactError::FinishedEarly(_) => Self::new(io::ErrorKind::UnexpectedEof, error),
-            ReadExactError::ReadError(error) => error.into(),
-        }
-    }
-}
-
-impl From<WriteError> for io::Error {
-    fn from(error: WriteError) -> Self {
-        let kind = match error {
-            WriteError::Stopped(_) => io::ErrorKind::ConnectionReset,
-            WriteError::Finished => io::ErrorKind::BrokenPipe,
-            WriteError::ConnectionLost(_) => io::ErrorKind::NotConnected,
-        };
-        Self::new(kind, error)
-    }
-}
-
-impl From<ReadError> for io::Error {
-    fn from(error: ReadError) -> Self {
-        let kind = match error {
-            ReadError::Reset(_) => io::ErrorKind::ConnectionReset,
-            ReadError::Stopped => io::ErrorKind::BrokenPipe,
-            ReadError::TooLong { .. } => io::ErrorKind::InvalidData,
-            ReadError::ConnectionLost(_) => io::ErrorKind::NotConnected,
-        };
-        Self::new(kind, error)
-    }
-}
-
 /// The writing end of a stream. Dropped without [`finish`](Self::finish), it is finished: to
 /// the peer that is a clean end. [`reset`](Self::reset) it if it is not.
 #[derive(Debug)]
@@ -336,11 +304,14 @@ impl RecvStream {
         poll_fn(|cx| self.poll_read_chunk(cx, max)).await
     }
 
-    /// Reads some bytes into `buf`; `None` at the end.
+    /// Reads some bytes into `buf`; `None` at the end. An empty buffer is full at once.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub async fn read(&mut self, buf: &mut [u8]) -> Result<Option<usize>, ReadError> {
+        if buf.is_empty() {
+            return Ok(Some(0));
+        }
         let Some(chunk) = self.read_chunk(buf.len()).await? else {
             return Ok(None);
         };
@@ -446,6 +417,9 @@ impl AsyncRead for RecvStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let max = buf.remaining();
+        if max == 0 {
+            return Poll::Ready(Ok(()));
+        }
         match self.poll_read_chunk(cx, max) {
             Poll::Ready(Ok(chunk)) => {
                 buf.put_slice(&chunk.unwrap_or_default());

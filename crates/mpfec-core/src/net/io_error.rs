@@ -1,0 +1,110 @@
+//! The errors of streams, connections, paths and messages as those of `std::io`, so that `?` does
+//! in functions that return these.
+
+use std::io;
+
+use super::connection::{ConnectingError, PathError};
+use super::stream::{ReadError, ReadExactError, WriteError};
+use crate::connection::{CloseReason, OpenPathError, SendDatagramError};
+
+impl From<ReadExactError> for io::Error {
+    fn from(error: ReadExactError) -> Self {
+        match error {
+            ReadExactError::FinishedEarly(_) => Self::new(io::ErrorKind::UnexpectedEof, error),
+            ReadExactError::ReadError(error) => error.into(),
+        }
+    }
+}
+
+impl From<WriteError> for io::Error {
+    fn from(error: WriteError) -> Self {
+        let kind = match error {
+            WriteError::Stopped(_) => io::ErrorKind::ConnectionReset,
+            WriteError::Finished => io::ErrorKind::BrokenPipe,
+            WriteError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        let kind = match error {
+            ReadError::Reset(_) => io::ErrorKind::ConnectionReset,
+            ReadError::Stopped => io::ErrorKind::BrokenPipe,
+            ReadError::TooLong { .. } => io::ErrorKind::InvalidData,
+            ReadError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<CloseReason> for io::Error {
+    fn from(reason: CloseReason) -> Self {
+        let kind = match reason {
+            CloseReason::TimedOut => io::ErrorKind::TimedOut,
+            _ => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, reason)
+    }
+}
+
+impl From<ConnectingError> for io::Error {
+    fn from(error: ConnectingError) -> Self {
+        let kind = match error {
+            ConnectingError::Closed(reason) => return reason.into(),
+            ConnectingError::Connect(_) => io::ErrorKind::AddrNotAvailable,
+            ConnectingError::EndpointClosed => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<PathError> for io::Error {
+    fn from(error: PathError) -> Self {
+        let kind = match error {
+            PathError::ConnectionLost(reason) => return reason.into(),
+            PathError::NoSocket { .. } => io::ErrorKind::AddrNotAvailable,
+            PathError::Refused(OpenPathError::Duplicate(_)) => io::ErrorKind::AlreadyExists,
+            PathError::Refused(_) => io::ErrorKind::Unsupported,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<SendDatagramError> for io::Error {
+    fn from(error: SendDatagramError) -> Self {
+        let kind = match error {
+            SendDatagramError::Unsupported => io::ErrorKind::Unsupported,
+            SendDatagramError::TooLarge { .. } => io::ErrorKind::InvalidInput,
+            SendDatagramError::Blocked => io::ErrorKind::WouldBlock,
+            SendDatagramError::Closed => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_application_waits_for_fails_with_errors_of_io_that_say_why() {
+        let errors: [(io::Error, io::ErrorKind); 4] = [
+            (CloseReason::TimedOut.into(), io::ErrorKind::TimedOut),
+            (
+                ConnectingError::Closed(CloseReason::TimedOut).into(),
+                io::ErrorKind::TimedOut,
+            ),
+            (
+                PathError::Refused(OpenPathError::Duplicate(3)).into(),
+                io::ErrorKind::AlreadyExists,
+            ),
+            (SendDatagramError::Blocked.into(), io::ErrorKind::WouldBlock),
+        ];
+        for (error, kind) in errors {
+            assert_eq!(error.kind(), kind);
+            assert!(error.get_ref().is_some(), "{error}");
+        }
+    }
+}
