@@ -92,7 +92,7 @@ pub(crate) struct Expert {
         hide_short_help = true,
         value_name = "KIND[:KEY=VALUE,...]",
         value_parser = choice::redundancy,
-        help = help_of("How much repair, instead of the profile's; none: lost symbols are sent again", choice::redundancies())
+        help = help_of("How much repair, instead of the profile's; none is codec uncoded, where lost symbols are sent again", choice::redundancies())
     )]
     pub(crate) redundancy: Option<Redundancy>,
     /// Source symbols in a block at most, 1 to 1024

@@ -45,7 +45,16 @@ pub(crate) fn with_parts(mut profile: Profile, expert: &Expert) -> Profile {
 
 /// Whether the parts that were asked for work together.
 pub(crate) fn check(expert: &Expert) -> Result<(), CliError> {
-    check_profile(&profile(expert))
+    let code = expert.codec.filter(|codec| codec.has_repair());
+    match (expert.redundancy, code) {
+        (Some(none @ Redundancy::None), Some(codec)) => Err(CliError::usage(
+            format!(
+                "redundancy {none} is no repair symbols at all, and codec {codec} sends them for what got lost"
+            ),
+            "leave out --codec for lost symbols to be sent again, or take --redundancy on-loss for repair symbols in their place and none ahead of loss",
+        )),
+        _ => check_profile(&profile(expert)),
+    }
 }
 
 /// Whether the parts of a profile work together.
@@ -89,3 +98,39 @@ pub(crate) fn remote_transport(expert: &Expert) -> TransportConfig {
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(8);
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches;
+
+    use super::*;
+    use crate::args::{self, Cli};
+    use crate::exit::Exit;
+
+    fn expert(flags: &str) -> Expert {
+        let words = ["mpfec", "paths"]
+            .into_iter()
+            .chain(flags.split_whitespace());
+        let matches = args::command().try_get_matches_from(words).unwrap();
+        Cli::from_arg_matches(&matches).unwrap().global.expert
+    }
+
+    #[test]
+    fn without_redundancy_no_code_may_send_repair_symbols() {
+        for codec in CodecKind::ALL.iter().filter(|codec| codec.has_repair()) {
+            let error = check(&expert(&format!("--codec {codec} --redundancy none"))).unwrap_err();
+            assert_eq!(error.exit, Exit::Usage);
+            assert!(error.what.contains(&codec.to_string()), "{error}");
+            assert!(error.hint.contains("--redundancy on-loss"), "{error}");
+        }
+        for flags in [
+            "--redundancy none",
+            "--codec uncoded --redundancy none",
+            "--profile fmtcp --redundancy none",
+        ] {
+            let expert = expert(flags);
+            assert_eq!(check(&expert), Ok(()), "{flags}");
+            assert_eq!(profile(&expert).codec, CodecKind::Uncoded, "{flags}");
+        }
+    }
+}

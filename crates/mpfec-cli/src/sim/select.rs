@@ -301,9 +301,9 @@ mod tests {
         assert_eq!(origin.commands, ["mpfec sim run fmtcp-table2"]);
         assert_eq!(selection.seeds(), (1..=10).collect::<Vec<u64>>());
         let (selection, origin) =
-            select("all --profile auto --codec linear --redundancy none --seed 7 --runs 2")
+            select("all --profile auto --codec uncoded --redundancy none --seed 7 --runs 2")
                 .unwrap();
-        let options = "--profile auto --codec linear --redundancy none --seed 7 --runs 2";
+        let options = "--profile auto --codec uncoded --redundancy none --seed 7 --runs 2";
         assert_eq!(
             origin.command,
             format!("mpfec sim run all {options} --out DIR")

@@ -72,6 +72,10 @@ fn parts_that_do_not_work_together_are_refused_with_the_reason() {
         ];
         let told = ["uncoded", "fixed:percent=10"];
         Mpfec::start(words).end(LONG).failed(2, &told);
+        let words = [command, "--codec", "raptorq", "--redundancy", "none"];
+        Mpfec::start(words)
+            .end(LONG)
+            .failed(2, &["raptorq", "none"]);
     }
 }
 
