@@ -104,10 +104,7 @@ pub(crate) async fn connect(
 }
 
 /// Waits for the handshake, and says who did not answer and over what.
-pub(crate) async fn within(
-    mut connecting: Connecting,
-    patience: Duration,
-) -> Result<Connection, CliError> {
+async fn within(mut connecting: Connecting, patience: Duration) -> Result<Connection, CliError> {
     let routes = connecting.routes();
     match tokio::time::timeout(patience, &mut connecting).await {
         Ok(result) => Ok(result?),

@@ -18,7 +18,6 @@ use tokio::task::JoinSet;
 
 use self::kept::Kept;
 use crate::args::DemoArgs;
-use crate::client::within;
 use crate::clock;
 use crate::close::CloseCode;
 use crate::context::Context;
@@ -26,6 +25,7 @@ use crate::engine;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::frame::{self, Hello};
+use crate::linked;
 use crate::monitor::{Monitor, Watched};
 use crate::names::Names;
 use crate::output::{Event, LinkReport, Output};
@@ -130,7 +130,7 @@ impl Scene {
         let destination = std::fs::create_dir(&inbox)
             .and_then(|()| Destination::new(&inbox, false))
             .map_err(|error| CliError::destination(&inbox, &error))?;
-        let transport = engine::transport(&context.expert);
+        let transport = engine::local_transport(&context.expert);
         let service = Service::listen(
             &[SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)],
             transport.clone(),
@@ -155,8 +155,10 @@ impl Scene {
         let connecting =
             client.connect_over(config, Paths::Exactly(pairs), service.ticket.addresses());
         let mut handshakes = JoinSet::new();
-        let (sender, receiver) =
-            tokio::join!(within(connecting, ANSWER), service.accept(&mut handshakes));
+        let (sender, receiver) = tokio::join!(
+            linked::connect(connecting, relay.paths(), LABEL, &context.output),
+            service.accept(&mut handshakes)
+        );
         let receiver =
             receiver.ok_or_else(|| CliError::other("the demo failed", "its receiver is gone"));
         Ok(Self {
@@ -182,11 +184,11 @@ impl Scene {
         let counters = Arc::new(Counters::default());
         let watched = Watched {
             names: Names::of_links(self.relay.paths()),
-            label: "demo".to_owned(),
+            label: LABEL.to_owned(),
             done: Arc::clone(&counters.bytes),
             total: Some(size),
             is_sender: true,
-            patience: None,
+            patience: engine::LOCAL_PATIENCE,
             explain: false,
         };
         let started = clock::now();
@@ -218,7 +220,7 @@ impl Scene {
                 longest_pause,
             },
             Received { hash: stored, .. },
-        ) = result?;
+        ) = result.map_err(|error| linked::lost(&self.sender, self.relay.paths(), error))?;
         self.sender.close(CloseCode::Done.to_wire(), "");
         // Both ends are ours: nobody is left in the dark.
         let _ = tokio::time::timeout(FAREWELL, async {
@@ -373,13 +375,13 @@ async fn blocking<T: Send + 'static>(
     result.unwrap_or_else(|error| Err(CliError::other("the demo failed", error)))
 }
 
+const LABEL: &str = "demo";
 const NAME: &str = "demo.bin";
 /// What the links carry in about twenty seconds as they are.
 const DESIGN_SIZE: u64 = 64 << 20;
 const SLOWEST: f64 = 0.25;
 const FASTEST: f64 = 16.0;
 const BUFFER: usize = 1 << 20;
-const ANSWER: Duration = Duration::from_secs(20);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two looks at how far it is.
 const GLANCE: Duration = Duration::from_millis(20);

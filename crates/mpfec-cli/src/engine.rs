@@ -67,8 +67,8 @@ pub(crate) fn check_profile(profile: &Profile) -> Result<(), CliError> {
     })
 }
 
-/// Settings of a connection in one process, or for a measurement.
-pub(crate) fn transport(expert: &Expert) -> TransportConfig {
+/// What is said about the transport.
+fn transport(expert: &Expert) -> TransportConfig {
     let mut config = TransportConfig {
         profile: profile(expert),
         ..TransportConfig::default()
@@ -92,6 +92,18 @@ pub(crate) fn remote_transport(expert: &Expert) -> TransportConfig {
     }
 }
 
+/// Settings of a connection between two ends of this process: outages of emulated links that
+/// last for some time belong to what is measured.
+pub(crate) fn local_transport(expert: &Expert) -> TransportConfig {
+    TransportConfig {
+        idle_timeout: LOCAL_PATIENCE,
+        keep_alive: KEEP_ALIVE,
+        ..transport(expert)
+    }
+}
+
+/// After so long a silence of all links a connection of this process is given up.
+pub(crate) const LOCAL_PATIENCE: Duration = Duration::from_secs(30);
 /// After the last packet from the peer, the first question comes this late, and its answer
 /// is waited for that long: then the connection is given up. Only links with round trips of
 /// seconds get more time.

@@ -13,6 +13,7 @@ mod exit;
 mod explain;
 mod frame;
 mod lab;
+mod linked;
 mod local;
 mod monitor;
 mod names;

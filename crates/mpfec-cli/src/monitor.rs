@@ -39,9 +39,8 @@ pub(crate) struct Watched {
     pub(crate) total: Option<u64>,
     /// Whether this end sends.
     pub(crate) is_sender: bool,
-    /// After how long a silence of the peer's the connection is given up, where that is to
-    /// be told.
-    pub(crate) patience: Option<Duration>,
+    /// After how long a silence of the peer's the connection is given up.
+    pub(crate) patience: Duration,
     /// Whether decisions are to be explained.
     pub(crate) explain: bool,
 }
@@ -216,7 +215,6 @@ impl Hearing {
         if std::mem::replace(&mut self.received, received) != received {
             self.at = now;
         }
-        let patience = watched.patience?;
         let silent = Some(now - self.at).filter(|silent| *silent >= SILENT)?;
         Some(Silence {
             peer: if watched.is_sender {
@@ -225,7 +223,7 @@ impl Hearing {
                 "the sender"
             },
             silent_seconds: silent.as_secs(),
-            gives_up_in_seconds: patience.saturating_sub(silent).as_secs(),
+            gives_up_in_seconds: watched.patience.saturating_sub(silent).as_secs(),
         })
     }
 }
@@ -316,6 +314,6 @@ impl History {
 /// Below ten reports a second.
 const INTERVAL: Duration = Duration::from_millis(125);
 /// Peers that are well answer sooner: they are asked every two seconds.
-const SILENT: Duration = Duration::from_secs(3);
+pub(crate) const SILENT: Duration = Duration::from_secs(3);
 /// About a second of them.
 const SAMPLES: usize = 8;

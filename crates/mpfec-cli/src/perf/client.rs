@@ -58,11 +58,15 @@ pub(super) async fn measure(
     let moved = Arc::new(AtomicU64::new(0));
     let watched = Watched {
         names,
-        label: "perf".to_owned(),
+        label: LABEL.to_owned(),
         done: Arc::clone(&moved),
         total: wanted.bytes,
         is_sender: !wanted.reverse,
-        patience: (!wanted.same_clock).then_some(engine::PATIENCE),
+        patience: if wanted.same_clock {
+            engine::LOCAL_PATIENCE
+        } else {
+            engine::PATIENCE
+        },
         explain: wanted.explain,
     };
     let monitor = Monitor::start(connection.clone(), context.output.clone(), watched);
@@ -168,4 +172,6 @@ fn lines(result: &PerfResult) -> Vec<String> {
     lines
 }
 
+/// What is transferred, for people.
+pub(super) const LABEL: &str = "perf";
 const FAREWELL: Duration = Duration::from_secs(1);

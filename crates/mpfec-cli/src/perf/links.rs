@@ -6,6 +6,7 @@ use mpfec_sim::{LinkConfig, PathSetup, Setup};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::linked::ANSWER;
 use crate::output::{Event, Output};
 use crate::units;
 
@@ -74,10 +75,11 @@ fn obstacle(link: &LinkConfig) -> Option<String> {
         ))
     } else if link.mean_loss() >= 1.0 {
         Some("every packet is lost".to_owned())
-    } else if seconds + link.delay.as_secs_f64() > PATIENCE {
+    } else if seconds + link.delay.as_secs_f64() > ANSWER.as_secs_f64() {
         let takes = seconds + link.delay.as_secs_f64();
         Some(format!(
-            "a packet takes {takes:.0} s, and a handshake must be over within {PATIENCE}"
+            "a packet takes {takes:.0} s, and a handshake must be over within {} s",
+            ANSWER.as_secs()
         ))
     } else {
         None
@@ -163,8 +165,6 @@ pub(crate) fn list(output: &Output) {
 
 /// Bytes of UDP payload that every path must carry (RFC 9000 §14).
 const SMALLEST_DATAGRAM: u32 = 1200;
-/// Seconds after which a client gives up a handshake.
-const PATIENCE: f64 = 20.0;
 /// Letters of a set-up's name.
 const LONGEST_NAME: usize = 32;
 
@@ -219,11 +219,11 @@ mod tests {
             ("loss_percent = 100", "a, forward: every packet is lost"),
             (
                 "rate_mbps = 0.000001",
-                "a, forward: a packet takes 9824 s, and a handshake must be over within 20",
+                "a, forward: a packet takes 9824 s, and a handshake must be over within 20 s",
             ),
             (
                 "delay_ms = 30000",
-                "a, forward: a packet takes 30 s, and a handshake must be over within 20",
+                "a, forward: a packet takes 30 s, and a handshake must be over within 20 s",
             ),
         ];
         let find = |text: String| {

@@ -15,10 +15,10 @@ use super::client::{self, measure, show};
 use super::links::{self, Links};
 use super::server::serve;
 use crate::args::PerfLocalArgs;
-use crate::client::within;
 use crate::context::Context;
 use crate::engine;
 use crate::error::CliError;
+use crate::linked;
 use crate::names::Names;
 use crate::output::PerfResult;
 use crate::service::Service;
@@ -97,14 +97,14 @@ async fn ask(
     context.note(&endpoint);
     let config = ClientConfig::new(ClientTls::pinned(ticket.fingerprint()))
         .with_secret(ticket.secret())
-        .with_transport(engine::transport(&context.expert));
+        .with_transport(engine::local_transport(&context.expert));
     let paths = routes
         .iter()
         .map(|(_, address)| (LocalAddress::Any, *address))
         .collect();
     let remotes: Vec<SocketAddr> = routes.iter().map(|(_, address)| *address).collect();
     let connecting = endpoint.connect_over(config, Paths::Exactly(paths), &remotes);
-    let connection = within(connecting, ANSWER).await?;
+    let connection = linked::connect(connecting, &routes, client::LABEL, &context.output).await?;
     let result = measure(
         &context,
         &connection,
@@ -112,7 +112,8 @@ async fn ask(
         Names::of_links(&routes),
         &links,
     )
-    .await;
+    .await
+    .map_err(|error| linked::lost(&connection, &routes, error));
     drop(connection);
     let _ = tokio::time::timeout(FAREWELL, endpoint.wait_idle()).await;
     result
@@ -127,7 +128,7 @@ fn serve_apart(context: &Context, sockets: usize) -> Result<(Ready, Served<()>),
     let context = context.clone();
     let served = apart("mpfec-server", async move {
         let any = vec![SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0); sockets];
-        let service = Service::listen(&any, engine::transport(&context.expert), None)?;
+        let service = Service::listen(&any, engine::local_transport(&context.expert), None)?;
         context.note(&service.endpoint);
         // Nobody waits only if the program is being stopped.
         let _ = tell.send((
@@ -138,7 +139,8 @@ fn serve_apart(context: &Context, sockets: usize) -> Result<(Ready, Served<()>),
         let Some(connection) = service.accept(&mut handshakes).await else {
             return Ok(());
         };
-        let result = serve(&connection).await;
+        // Links may be so slow that the client is long in coming to what it wants.
+        let result = serve(&connection, engine::LOCAL_PATIENCE).await;
         drop(connection);
         let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
         result
@@ -175,6 +177,4 @@ fn gone() -> CliError {
     CliError::other("the measurement failed", "one of its threads is gone")
 }
 
-/// Links may be long and lossy.
-const ANSWER: Duration = Duration::from_secs(20);
 const FAREWELL: Duration = Duration::from_secs(1);

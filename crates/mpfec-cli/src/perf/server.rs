@@ -38,7 +38,7 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
                 };
                 sessions.spawn(async move {
                     let from = connection.paths().first().map(|path| path.tuple.remote.to_string());
-                    (from.unwrap_or_default(), serve(&connection).await)
+                    (from.unwrap_or_default(), serve(&connection, HELLO).await)
                 });
             }
             Some(ended) = sessions.join_next() => {
@@ -63,8 +63,9 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
 }
 
 /// One connection, from hello to close.
-pub(super) async fn serve(connection: &Connection) -> Result<(), CliError> {
-    let opened = tokio::time::timeout(HELLO, hello(connection)).await;
+/// The client may take `patience` to say what it wants.
+pub(super) async fn serve(connection: &Connection, patience: Duration) -> Result<(), CliError> {
+    let opened = tokio::time::timeout(patience, hello(connection)).await;
     let opened = opened.unwrap_or_else(|_| Err(CliError::protocol("nothing is said")));
     // The streams stay until the connection is closed: the client would take their end for
     // an answer.

@@ -192,7 +192,7 @@ impl Receiver {
             done: Arc::clone(&counters.bytes),
             total: hello.bytes,
             is_sender: false,
-            patience: Some(engine::PATIENCE),
+            patience: engine::PATIENCE,
             explain: false,
         };
         let monitor = Monitor::start(connection.clone(), output.clone(), watched);

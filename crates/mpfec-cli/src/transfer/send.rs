@@ -74,7 +74,7 @@ fn watch(items: &[Item], done: &Arc<AtomicU64>) -> Watched {
         done: Arc::clone(done),
         total: source::total(items),
         is_sender: true,
-        patience: Some(engine::PATIENCE),
+        patience: engine::PATIENCE,
         explain: false,
     }
 }

@@ -161,6 +161,51 @@ fn a_set_up_from_a_file_is_taken() {
     assert_eq!(result["links"], "links", "named as the file is");
 }
 
+/// Two links that are cut after so many seconds, and stay so.
+fn cut_after(seconds: u32) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = |name| {
+        format!(
+            "[[path]]\nname = \"{name}\"\nboth = {{ rate_mbps = 10, delay_ms = 10 }}\n\
+             [[change]]\nat_s = {seconds}\npath = \"{name}\"\ncut = true\n"
+        )
+    };
+    std::fs::write(file.path(), path("wifi") + &path("lte")).unwrap();
+    file
+}
+
+#[test]
+fn links_that_do_not_answer_are_told_of_at_once_and_named_at_the_end() {
+    let links = cut_after(0);
+    let words = ["perf", "local", "--links", links.path().to_str().unwrap()];
+    let waiting = Mpfec::start(words.iter().chain(&["--json"]));
+    waiting.wait_for("word of the silence", |line| {
+        line["type"] == "progress" && line["silent_seconds"].as_u64() >= Some(3)
+    });
+    drop(waiting);
+    let ended = Mpfec::start(words).end(LONG);
+    assert_eq!(ended.code, Some(5), "{ended:#?}");
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert_eq!(lines[0], "no answer over wifi, lte yet", "{ended:#?}");
+    let [.., what, hint] = &lines[..] else {
+        panic!("{ended:#?}")
+    };
+    assert_eq!(*what, "no answer over wifi, lte in 20 s", "{ended:#?}");
+    assert!(!hint.contains("ticket"), "{ended:#?}");
+}
+
+#[test]
+fn links_that_die_are_told_of_while_that_lasts() {
+    let links = cut_after(2);
+    let words = ["perf", "local", "--links", links.path().to_str().unwrap()];
+    let measuring = Mpfec::start(words.iter().chain(&["--time", "60", "--json"]));
+    measuring.wait_for("word of the silence", |line| {
+        line["type"] == "progress"
+            && line["silent_seconds"].as_u64() >= Some(3)
+            && line["gives_up_in_seconds"].as_u64() > Some(20)
+    });
+}
+
 #[test]
 fn the_built_in_set_ups_are_listed() {
     let ended = Mpfec::start(["perf", "local", "--links", "list", "--json"]).end(LONG);
