@@ -269,7 +269,7 @@ pub(crate) struct PerfLocalArgs {
 /// What is transferred.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
-    /// How long to measure after the warm-up [default: 10]
+    /// How long to measure after the warm-up, whatever arrives [default: 10]
     #[arg(long, value_name = "S", value_parser = parse_some_time, conflicts_with = "bytes")]
     pub(crate) time: Option<Duration>,
     /// Transfer this much instead, the warm-up included

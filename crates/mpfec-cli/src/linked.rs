@@ -67,8 +67,9 @@ fn waiting(label: &str, silent: Duration) -> Progress {
 /// The error of a connection that is lost, told by its links if they are the reason.
 pub(crate) fn lost(connection: &Connection, links: &Links, error: CliError) -> CliError {
     match connection.close_reason() {
-        // An end that has given up before the links came back does not know it any more.
-        Some(CloseReason::TimedOut | CloseReason::Reset) => dead(links),
+        Some(CloseReason::TimedOut) => dead("nothing came", links),
+        // It gave up first, and then something came.
+        Some(CloseReason::Reset) => dead("the other end heard nothing", links),
         _ => error,
     }
 }
@@ -81,11 +82,11 @@ fn unreachable(links: &Links) -> CliError {
     )
 }
 
-fn dead(links: &Links) -> CliError {
+fn dead(what: &str, links: &Links) -> CliError {
     CliError::new(
         Exit::Network,
         format!(
-            "nothing came over {} for {} s",
+            "{what} over {} for {} s",
             names(links),
             engine::LOCAL_PATIENCE.as_secs()
         ),
@@ -114,7 +115,10 @@ mod tests {
         let links = [("wifi".to_owned(), address), ("lte".to_owned(), address)];
         for (error, what) in [
             (unreachable(&links), "no answer over wifi, lte in 20 s"),
-            (dead(&links), "nothing came over wifi, lte for 30 s"),
+            (
+                dead("nothing came", &links),
+                "nothing came over wifi, lte for 30 s",
+            ),
         ] {
             assert_eq!((error.exit, error.what.as_str()), (Exit::Network, what));
             assert!(!error.hint.contains("ticket"), "{}", error.hint);

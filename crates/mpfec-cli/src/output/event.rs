@@ -262,7 +262,8 @@ pub(crate) struct PerfResult {
     /// `same` for one clock, else `estimated`.
     pub(crate) clock: &'static str,
     pub(crate) longest_pause_ms: f64,
-    pub(crate) repair_ratio: f64,
+    /// `null` if the end that sent has not told in time.
+    pub(crate) repair_ratio: Option<f64>,
     /// Bytes of coefficients in the headers of symbols, with a code that has them there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) coefficient_bytes: Option<u64>,

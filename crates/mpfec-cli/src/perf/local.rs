@@ -139,8 +139,8 @@ fn serve_apart(context: &Context, sockets: usize) -> Result<(Ready, Served<()>),
         let Some(connection) = service.accept(&mut handshakes).await else {
             return Ok(());
         };
-        // Links may be so slow that the client is long in coming to what it wants.
-        let result = serve(&connection, engine::LOCAL_PATIENCE).await;
+        // Over slow links the client takes its time to say what it wants; that it does is known.
+        let result = serve(&connection, Duration::MAX).await;
         drop(connection);
         let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
         result

@@ -1,9 +1,10 @@
 //! The end that reads and measures.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mpfec_core::net::{Connection, RecvStream};
+use mpfec_core::net::Connection;
 
 use super::delay::Delays;
 use super::{Measured, PerfHello};
@@ -12,27 +13,21 @@ use crate::error::CliError;
 use crate::units::{ms, rounded};
 
 /// Reads what the other end writes. `offset` is how many nanoseconds its clock is ahead of
-/// ours.
+/// ours. A measurement of some time begins now and ends in time, whatever arrives; one of some
+/// bytes begins with the first of them.
 pub(super) async fn read_blocks(
     connection: &Connection,
-    mut stream: RecvStream,
     wanted: &PerfHello,
     offset: i64,
     read: &AtomicU64,
 ) -> Result<Measured, CliError> {
-    let mut meter: Option<Meter> = None;
-    loop {
-        let end = meter.as_ref().and_then(|meter| meter.end);
-        let chunk = match end {
-            Some(end) => {
-                match tokio::time::timeout_at(end.into(), stream.read_chunk(CHUNK)).await {
-                    Ok(chunk) => chunk?,
-                    Err(_) => None,
-                }
-            }
-            None => stream.read_chunk(CHUNK).await?,
-        };
-        let Some(chunk) = chunk else { break };
+    let is_timed = wanted.time().is_some();
+    let mut meter = is_timed.then(|| Meter::new(clock::now(), wanted, offset));
+    let end = meter.as_ref().and_then(|meter| meter.end);
+    let mut stream = until(end, connection.accept_uni()).await.transpose()?;
+    while let Some(stream) = &mut stream {
+        let chunk = until(end, stream.read_chunk(CHUNK)).await.transpose()?;
+        let Some(chunk) = chunk.flatten() else { break };
         let now = clock::now();
         let meter = meter.get_or_insert_with(|| Meter::new(now, wanted, offset));
         if meter.end.is_some_and(|end| now >= end) {
@@ -45,8 +40,18 @@ pub(super) async fn read_blocks(
         return Err(CliError::protocol("the stream of blocks is empty"));
     };
     let measured = meter.finish(clock::now(), connection.stats().streams.redundant_bytes);
-    stream.stop(0);
+    if let Some(stream) = &mut stream {
+        stream.stop(0);
+    }
     Ok(measured)
+}
+
+/// What comes before a time, if one is set.
+async fn until<T>(end: Option<Instant>, coming: impl Future<Output = T>) -> Option<T> {
+    match end {
+        Some(end) => tokio::time::timeout_at(end.into(), coming).await.ok(),
+        None => Some(coming.await),
+    }
 }
 
 /// Counts between the end of the warm-up and the end.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mpfec_core::CloseReason;
 use mpfec_core::net::{Connection, RecvStream, SendStream};
 use tokio::task::JoinSet;
 
@@ -72,7 +73,11 @@ pub(super) async fn serve(connection: &Connection, patience: Duration) -> Result
     let (result, _streams) = match opened {
         Ok((mut control, mut requests, Hello::Perf(wanted))) => {
             let answered = session::answer(connection, &mut control, &mut requests, &wanted);
-            let result = or_its_reason(connection, answered.await).await;
+            let result = match or_its_reason(connection, answered.await).await {
+                // The client has what it wanted.
+                Err(_) if is_done(connection) => Ok(()),
+                result => result,
+            };
             (result, Some((control, requests)))
         }
         Ok((control, requests, Hello::Transfer(_))) => {
@@ -87,6 +92,15 @@ pub(super) async fn serve(connection: &Connection, patience: Duration) -> Result
         Err(error) => connection.close(error.close_code().to_wire(), &error.what),
     }
     result
+}
+
+/// Whether the client has said that it needs no more.
+fn is_done(connection: &Connection) -> bool {
+    let done = CloseCode::Done.to_wire();
+    matches!(
+        connection.close_reason(),
+        Some(CloseReason::ApplicationClosed { code, .. }) if code == done
+    )
 }
 
 async fn hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello), CliError> {

@@ -1,9 +1,10 @@
 //! One measurement, seen from the client and from the server.
 
+use std::future::Future;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use mpfec_core::net::{Connection, RecvStream, SendStream, WriteError};
+use mpfec_core::net::{Connection, RecvStream, SendStream};
 use mpfec_core::{CloseReason, ConnectionStats};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,8 @@ use super::load::write_blocks;
 use super::measure::read_blocks;
 use super::{Measured, PerfHello};
 use crate::clock;
-use crate::close::CloseCode;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::frame::{self, Hello};
 use crate::output::{LossReport, ParityCounts, PathReport};
 use crate::report::{coefficient_bytes, repair_ratio};
@@ -72,7 +73,8 @@ struct SenderPath {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) measured: Measured,
-    pub(super) repair_ratio: f64,
+    /// Only the end that wrote knows it, and its report may not come in time.
+    pub(super) repair_ratio: Option<f64>,
     pub(super) coefficient_bytes: Option<u64>,
     sender_paths: Vec<SenderPath>,
 }
@@ -104,6 +106,7 @@ pub(super) async fn ask(
     moved: &AtomicU64,
 ) -> Result<Outcome, CliError> {
     let (mut control, mut answers) = connection.open_bi().await?;
+    control.set_priority(CONTROL);
     frame::write(&mut control, &Hello::Perf(wanted.clone())).await?;
     let offset = if wanted.same_clock {
         0
@@ -112,32 +115,57 @@ pub(super) async fn ask(
     };
     frame::write(&mut control, &Request::Begin { offset }).await?;
     if wanted.reverse {
-        let stream = connection.accept_uni().await?;
-        let measured = read_blocks(connection, stream, wanted, offset, moved).await?;
-        let report = expect_report(&mut answers).await?;
-        let repair_ratio = report.repair_ratio.unwrap_or_default();
+        let measured = read_blocks(connection, wanted, offset, moved).await?;
+        let patience = wanted.time().map_or(Duration::MAX, |_| EXTRA);
+        let report = tokio::time::timeout(patience, expect_report(&mut answers)).await;
+        let report = report.ok().transpose()?;
         return Ok(Outcome {
             measured,
-            repair_ratio,
-            coefficient_bytes: report.coefficient_bytes,
-            sender_paths: report.paths,
+            repair_ratio: report.as_ref().and_then(|report| report.repair_ratio),
+            coefficient_bytes: report.as_ref().and_then(|report| report.coefficient_bytes),
+            sender_paths: report.map(|report| report.paths).unwrap_or_default(),
         });
     }
     let stream = connection.open_uni().await?;
-    let ((), report) = tokio::try_join!(
-        write_blocks(stream, wanted, moved),
-        expect_report(&mut answers)
-    )?;
+    let report = tokio::select! {
+        report = expect_report(&mut answers) => report?,
+        error = failure(write_blocks(stream, wanted, moved)) => return Err(error),
+        error = overdue(wanted) => return Err(error),
+    };
     let measured = report
         .measured
         .ok_or_else(|| CliError::protocol("a report without figures"))?;
     let stats = connection.stats().streams;
     Ok(Outcome {
         measured,
-        repair_ratio: rounded(repair_ratio(&stats)),
+        repair_ratio: Some(rounded(repair_ratio(&stats))),
         coefficient_bytes: coefficient_bytes(&stats),
         sender_paths: Vec::new(),
     })
+}
+
+/// Why something fails; never, if it does not.
+async fn failure(doing: impl Future<Output = Result<(), CliError>>) -> CliError {
+    match doing.await {
+        Ok(()) => std::future::pending().await,
+        Err(error) => error,
+    }
+}
+
+/// When a server should have reported long ago, that it has not.
+async fn overdue(wanted: &PerfHello) -> CliError {
+    let Some(time) = wanted.time() else {
+        return std::future::pending().await;
+    };
+    tokio::time::sleep(wanted.warmup() + time + PATIENCE).await;
+    CliError::new(
+        Exit::Network,
+        format!(
+            "no report of the measurement, {} s after it should have ended",
+            PATIENCE.as_secs()
+        ),
+        "the paths are too slow even for that: measure for longer, or over better ones",
+    )
 }
 
 /// Does what the client asks for.
@@ -148,6 +176,7 @@ pub(super) async fn answer(
     wanted: &PerfHello,
 ) -> Result<(), CliError> {
     wanted.check()?;
+    control.set_priority(CONTROL);
     let offset = loop {
         match frame::expect(requests).await? {
             Request::Clock => {
@@ -174,10 +203,8 @@ pub(super) async fn answer(
             paths: sender_paths(&stats),
         }
     } else {
-        let stream = connection.accept_uni().await?;
         // Ahead of the client is behind the server.
-        let measured =
-            read_blocks(connection, stream, wanted, offset.saturating_neg(), &moved).await?;
+        let measured = read_blocks(connection, wanted, offset.saturating_neg(), &moved).await?;
         Report {
             measured: Some(measured),
             repair_ratio: None,
@@ -189,9 +216,6 @@ pub(super) async fn answer(
     control.finish()?;
     match tokio::time::timeout(PATIENCE, control.delivered()).await {
         Ok(Ok(())) => {}
-        // It closes when it has read the report.
-        Ok(Err(WriteError::ConnectionLost(CloseReason::ApplicationClosed { code, .. })))
-            if code == CloseCode::Done.to_wire() => {}
         Ok(Err(error)) => return Err(error.into()),
         Err(_) => return Err(CloseReason::TimedOut.into()),
     }
@@ -254,10 +278,14 @@ fn sender_paths(stats: &ConnectionStats) -> Vec<SenderPath> {
         .collect()
 }
 
+/// Messages go before blocks: on slow links the end of a measurement would come late.
+const CONTROL: i32 = 1;
 const CLOCK_ROUNDS: usize = 16;
 /// After this long the best answer so far must do.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the client may take to read the report, over links that come back.
+/// How long the client may wait for figures that are not its own.
+const EXTRA: Duration = Duration::from_secs(5);
+/// How long a report may be on its way, over links that come back.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long it may take to close then.
 const LAST_WORD: Duration = Duration::from_secs(5);

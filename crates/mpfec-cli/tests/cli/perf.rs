@@ -1,8 +1,11 @@
 //! `mpfec perf`
 
+use std::time::Duration;
+
+use mpfec_sim::PathSetup;
 use serde_json::Value;
 
-use crate::support::{Ended, LONG, Mpfec, serve};
+use crate::support::{Ended, LONG, Mpfec, links, serve};
 
 fn result(ended: &Ended) -> Value {
     assert_eq!(
@@ -120,6 +123,45 @@ fn a_rate_is_kept_for_the_time_that_was_asked_for() {
     );
     assert!((1.9..2.5).contains(&seconds), "{result:#}");
     assert!((7.0..9.0).contains(&rate), "{result:#}");
+}
+
+#[test]
+fn a_measurement_ends_in_time_however_slow_the_links_are() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let slow = "[[path]]\nname = \"a\"\nboth = { rate_mbps = 0.02, delay_ms = 100 }\n";
+    std::fs::write(file.path(), slow).unwrap();
+    let links = file.path().to_str().unwrap();
+    let flags = ["--warmup", "1", "--time", "3", "--json", "--links", links];
+    let words = ["perf", "local"];
+    let ended = Mpfec::start(words.iter().chain(&flags)).end(LONG);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.last()["seconds"], 3.0, "{ended:#?}");
+}
+
+#[test]
+fn a_measurement_in_which_nothing_arrives_says_so() {
+    let (server, ticket) = serve(&[
+        "perf",
+        "server",
+        "--once",
+        "--json",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    let long = PathSetup::symmetric("long", 10_000_000, Duration::from_millis(1400), 0.0);
+    let (_relay, ticket) = links(&ticket, &[long]);
+    let ticket = ticket.to_string();
+    // Half a second is over before the first byte can be here.
+    let flags = ["--reverse", "--warmup", "0", "--time", "0.5"];
+    let words = ["perf", "client", &ticket];
+    let ended = Mpfec::start(words.iter().chain(&flags)).end(LONG);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    for told in ["0 B in 0.5 s", "nothing arrived in that time", "no report"] {
+        assert!(ended.err.contains(told), "{told}: {ended:#?}");
+    }
+    let served = server.end(LONG);
+    assert_eq!((served.code, served.err.as_str()), (Some(0), ""));
+    assert_eq!(served.last()["ok"], true, "{served:#?}");
 }
 
 #[test]
