@@ -272,8 +272,7 @@ impl History {
         };
         let oldest = self.samples.front().unwrap_or(&current);
         let span = now - oldest.at;
-        let rate_mbps = mbps(done.saturating_sub(oldest.done), span);
-        let views = paths
+        let views: Vec<PathProgress> = paths
             .iter()
             .map(|path| {
                 let before = oldest.paths.get(&path.id).copied().unwrap_or_default();
@@ -290,10 +289,13 @@ impl History {
                 }
             })
             .collect();
+        // The application gets its bytes in bursts, as gaps close: no sum of what paths carry.
+        let rate_mbps = views.iter().map(|view| view.rate_mbps).sum();
+        let goodput_mbps = mbps(done.saturating_sub(oldest.done), span);
         let seconds_left = watched
             .total
-            .filter(|_| rate_mbps > 0.0)
-            .map(|total| (total.saturating_sub(done) as f64 * 8e-6 / rate_mbps) as u64);
+            .filter(|_| goodput_mbps > 0.0)
+            .map(|total| (total.saturating_sub(done) as f64 * 8e-6 / goodput_mbps) as u64);
         self.samples.push_back(current);
         while self.samples.len() > SAMPLES {
             self.samples.pop_front();

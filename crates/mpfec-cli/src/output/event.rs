@@ -112,7 +112,7 @@ pub(crate) struct Progress {
     /// Bytes in all, if known.
     pub(crate) total: Option<u64>,
     pub(crate) seconds: f64,
-    /// Over the last second or so.
+    /// Over the last second or so, on all paths together, repair included.
     pub(crate) rate_mbps: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<u64>,

@@ -24,6 +24,12 @@ fn a_file_crosses_three_links_one_of_which_is_cut_and_restored() {
     let used = done["paths"].as_array().unwrap().iter();
     let used = used.filter(|path| path["delivered_bytes"].as_u64() > Some(0));
     assert!(used.count() >= 3, "{done:#}");
+    for progress in ended.lines().iter().filter(|one| one["type"] == "progress") {
+        let paths = progress["paths"].as_array().unwrap().iter();
+        let sum: f64 = paths.map(|path| path["rate_mbps"].as_f64().unwrap()).sum();
+        let whole = progress["rate_mbps"].as_f64().unwrap();
+        assert!((whole - sum).abs() < 0.001, "{sum} of {progress:#}");
+    }
     let types: Vec<String> = ended
         .lines()
         .iter()
