@@ -141,7 +141,8 @@ pub(crate) enum Command {
 /// `mpfec demo`
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
-    /// How much to transfer; the links' rates are scaled so that it takes about 20 seconds
+    /// How much to transfer; the links' rates are scaled so that 16MiB to 1GiB take about 20
+    /// seconds, less takes less and more takes longer
     #[arg(long, default_value = "64MiB", value_parser = parse_size)]
     pub(crate) size: u64,
     /// Keep the received file under this name

@@ -87,10 +87,7 @@ fn links(size: u64) -> Result<Setup, CliError> {
 }
 
 fn introduce(output: &Output, setup: &Setup, size: u64) {
-    output.say(&format!(
-        "{} over three emulated links at once, encrypted and coded:",
-        units::size(size)
-    ));
+    output.say(&title(setup, size));
     for path in &setup.paths {
         let rate = path.forward.rate.map_or(0.0, |rate| rate as f64 / 1e6);
         output.say(&format!(
@@ -101,6 +98,33 @@ fn introduce(output: &Output, setup: &Setup, size: u64) {
             100.0 * path.forward.mean_loss()
         ));
     }
+}
+
+fn title(setup: &Setup, size: u64) -> String {
+    format!(
+        "{} over three emulated links at once, encrypted and coded, in about {}:",
+        units::size(size),
+        units::time(expected(setup, size).max(SHORTEST))
+    )
+}
+
+/// How long the links take, the outage of the first of them included.
+fn expected(setup: &Setup, size: u64) -> Duration {
+    let first = setup
+        .paths
+        .first()
+        .and_then(mpfec_sim::PathSetup::limit_mbps);
+    let missing = outage(setup, size).mul_f64(first.unwrap_or_default() / carried_mbps(setup));
+    undisturbed(setup, size).saturating_add(missing)
+}
+
+/// How long they would take without it.
+fn undisturbed(setup: &Setup, size: u64) -> Duration {
+    Duration::try_from_secs_f64(size as f64 * 8e-6 / carried_mbps(setup)).unwrap_or(Duration::MAX)
+}
+
+fn carried_mbps(setup: &Setup) -> f64 {
+    setup.limit_mbps().unwrap_or(f64::INFINITY)
 }
 
 /// Two ends with links between them.
@@ -277,10 +301,8 @@ struct Plan {
 
 /// As long as it takes to send about a seventh of the file, three seconds at most.
 fn outage(setup: &Setup, size: u64) -> Duration {
-    let whole = setup
-        .limit_mbps()
-        .map_or(20.0, |limit| size as f64 * 8e-6 / limit);
-    Duration::from_secs_f64((whole * 0.15).clamp(0.2, 3.0))
+    let seventh = undisturbed(setup, size).mul_f64(0.15);
+    seventh.clamp(SHORTEST_OUTAGE, LONGEST_OUTAGE)
 }
 
 /// Cuts the first link when half of the file is there, and restores it later.
@@ -381,6 +403,10 @@ const NAME: &str = "demo.bin";
 const DESIGN_SIZE: u64 = 64 << 20;
 const SLOWEST: f64 = 0.25;
 const FASTEST: f64 = 16.0;
+/// Files of next to nothing take round trips.
+const SHORTEST: Duration = Duration::from_secs(1);
+const SHORTEST_OUTAGE: Duration = Duration::from_millis(200);
+const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
 const BUFFER: usize = 1 << 20;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two looks at how far it is.
@@ -397,6 +423,22 @@ mod tests {
         assert_eq!(rate(128 << 20), 40_000_000);
         assert_eq!(rate(1), 5_000_000);
         assert_eq!(rate(1 << 40), 320_000_000);
+    }
+
+    #[test]
+    fn the_time_that_is_told_is_what_the_links_take() {
+        let told = |size| title(&links(size).unwrap(), size);
+        let golden = [
+            (1, "1 B", "1.0 s"),
+            (64 << 20, "64.0 MiB", "19 s"),
+            (1 << 30, "1.0 GiB", "19 s"),
+            (4 << 30, "4.0 GiB", "1:13"),
+        ];
+        for (size, text, time) in golden {
+            let told = told(size);
+            assert!(told.starts_with(text), "{told}");
+            assert!(told.ends_with(&format!(" in about {time}:")), "{told}");
+        }
     }
 
     #[test]
