@@ -59,7 +59,7 @@ pub(crate) struct Expert {
         hide_short_help = true,
         value_name = "P",
         value_parser = choice::profile,
-        help = help_of("Codec, scheduler, congestion control and redundancy by one name, if not auto", choice::profiles())
+        help = help_of("Codec, scheduler, congestion control and redundancy by one name; auto if nothing is said", choice::profiles())
     )]
     pub(crate) profile: Option<Profile>,
     #[arg(
@@ -95,13 +95,13 @@ pub(crate) struct Expert {
         help = help_of("How much repair, instead of the profile's; none is codec uncoded, where lost symbols are sent again", choice::redundancies())
     )]
     pub(crate) redundancy: Option<Redundancy>,
-    /// Source symbols in a block at most, 1 to 1024
+    /// Source symbols in a block at most, 1 to 1024 [default: 64]
     #[arg(long, global = true, hide_short_help = true, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) block_symbols: Option<u16>,
-    /// Bytes that may wait at this end to be read, at most: 16KiB to 4GiB, not 64MiB
+    /// Bytes that may wait at this end to be read, at most: 16KiB to 4GiB [default: 64MiB]
     #[arg(long, global = true, hide_short_help = true, value_name = "BYTES", value_parser = parse_buffer)]
     pub(crate) recv_buffer: Option<u64>,
-    /// Repeat the faults of emulated links
+    /// What is random about emulated links follows from this number [default: 1]
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -127,7 +127,7 @@ pub(crate) enum Command {
     Paths,
     /// Print a completion script for a shell
     Completions {
-        /// bash, zsh, fish, elvish or powershell
+        /// For which shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of mpfec, or of one of its commands, in roff
@@ -237,7 +237,7 @@ pub(crate) enum PerfCommand {
 pub(crate) struct PerfServerArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// End after one measurement
+    /// End after one measurement, with its exit code
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -247,7 +247,7 @@ pub(crate) struct PerfServerArgs {
 #[command(override_usage = "mpfec perf client [OPTIONS] <TICKET>\n       \
                       mpfec perf client [OPTIONS] --ticket-file <F>")]
 pub(crate) struct PerfClientArgs {
-    /// What `mpfec perf server` printed
+    /// The ticket that `mpfec perf server` printed, unless --ticket-file says where it is
     #[arg(value_name = "TICKET")]
     pub(crate) ticket: Option<String>,
     #[command(flatten)]
@@ -279,7 +279,7 @@ pub(crate) struct LoadArgs {
     /// Do not count what arrives this early [default: 2 with --time, 0 with --bytes]
     #[arg(long, value_name = "S", value_parser = parse_time)]
     pub(crate) warmup: Option<Duration>,
-    /// Send this much per second instead of as much as possible
+    /// Write blocks at this rate in Mbit/s instead of as fast as possible
     #[arg(long, value_name = "MBIT", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Bytes of one write, whose delay is measured: 16 to 16 MiB
@@ -300,12 +300,12 @@ pub(crate) struct LabArgs {
     /// A built-in set-up, a TOML file (see below), or `list`
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) links: String,
-    /// Run this with sh in the server's namespace; COMMAND begins once it listens at a port, or
-    /// after 3 seconds, and ends it
+    /// Run this with sh in the server's namespace; COMMAND begins once this listens at a port, or
+    /// after 3 seconds, and when COMMAND has ended, this is ended
     #[arg(long, value_name = "COMMAND")]
     pub(crate) server: Option<String>,
-    /// What to run in the client's namespace: by default a shell on a terminal, and nothing
-    /// without one until the program is stopped. Its exit code is that of mpfec
+    /// What to run in the client's namespace; mpfec ends with its exit code. If nothing is said,
+    /// that is a shell on a terminal; without a terminal the lab is there until mpfec is stopped
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

@@ -124,7 +124,7 @@ fn unreachable(routes: &[(LocalAddress, SocketAddr)], patience: Duration) -> Cli
     }));
     let is_local = routes.iter().all(|(local, _)| *local == LocalAddress::Any);
     let hint = if is_local {
-        "start the receiver on this host first, and use the ticket it prints"
+        "start mpfec recv or mpfec perf server on this host first, and use the ticket that it prints"
     } else {
         "open the port on the receiver, or check the ticket's addresses"
     };

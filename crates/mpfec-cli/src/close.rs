@@ -69,7 +69,7 @@ impl CloseCode {
             Self::Interrupted => CliError::new(
                 Exit::Network,
                 format!("the other end was stopped{reason}"),
-                "start it again there, then run the same command again",
+                "start it again there; a receiver or server prints a new ticket then",
             ),
             Self::Refused => CliError::new(
                 Exit::Refused,
@@ -79,7 +79,7 @@ impl CloseCode {
             Self::Expired => CliError::new(
                 Exit::Authentication,
                 format!("the ticket has expired{reason}"),
-                "ask for a new ticket: run mpfec recv again on the other end",
+                "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own",
             ),
             Self::WrongService => CliError::new(
                 Exit::Refused,
@@ -142,5 +142,14 @@ mod tests {
         }
         assert_eq!(CloseCode::from_wire(77), CloseCode::Unknown(77));
         assert_eq!(CloseCode::Unknown(77).to_wire(), 77);
+    }
+
+    #[test]
+    fn nobody_is_told_to_use_a_ticket_again_that_is_void() {
+        for code in [CloseCode::Interrupted, CloseCode::Expired] {
+            let hint = code.error("").hint;
+            assert!(hint.contains("new ticket"), "{hint}");
+            assert!(!hint.contains("same command"), "{hint}");
+        }
     }
 }

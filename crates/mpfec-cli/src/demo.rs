@@ -153,7 +153,7 @@ impl Scene {
         let inbox = dir.join("received");
         let destination = std::fs::create_dir(&inbox)
             .and_then(|()| Destination::new(&inbox, false))
-            .map_err(|error| CliError::destination(&inbox, &error))?;
+            .map_err(|error| temporary(&inbox, &error))?;
         let transport = engine::local_transport(&context.expert);
         let service = Service::listen(
             &[SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)],

@@ -98,7 +98,8 @@ pub(crate) fn rate(mbps: f64) -> String {
     match mbps {
         mbps if mbps >= 1000.0 => format!("{:.2} Gbit/s", mbps / 1000.0),
         mbps if mbps >= 100.0 => format!("{mbps:.0} Mbit/s"),
-        mbps => format!("{mbps:.1} Mbit/s"),
+        mbps if mbps >= 0.1 || mbps <= 0.0 => format!("{mbps:.1} Mbit/s"),
+        mbps => format!("{:.1} kbit/s", mbps * 1000.0),
     }
 }
 
@@ -189,6 +190,8 @@ mod tests {
         assert_eq!(size(64 << 20), "64.0 MiB");
         assert_eq!(rate(18.44), "18.4 Mbit/s");
         assert_eq!(rate(4321.0), "4.32 Gbit/s");
+        assert_eq!(rate(0.0), "0.0 Mbit/s");
+        assert_eq!(rate(0.0012), "1.2 kbit/s");
         assert_eq!(time(Duration::from_secs(3723)), "1:02:03");
         assert_eq!(time(Duration::from_millis(4200)), "4.2 s");
         assert_eq!(time(Duration::from_micros(12_700)), "12 ms");

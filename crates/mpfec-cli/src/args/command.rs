@@ -45,7 +45,8 @@ pub(crate) fn command() -> clap::Command {
         .cloned()
         .collect();
     root = root.mut_subcommand("sim", |sim| {
-        sim.mut_subcommand("list", |command| hiding(command, &experts))
+        hiding(sim, &sizes)
+            .mut_subcommand("list", |command| hiding(command, &experts))
             .mut_subcommand("run", |command| {
                 let seeds = seed.iter().cloned().map(|arg| {
                     arg.hide_short_help(false)

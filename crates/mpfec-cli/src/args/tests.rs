@@ -135,3 +135,24 @@ fn nothing_is_not_measured() {
         assert!(with(some).is_ok(), "{flag}");
     }
 }
+
+#[test]
+fn what_the_help_calls_a_default_is_one() {
+    let transport = mpfec_core::TransportConfig::default();
+    let help = command().render_long_help().to_string();
+    let symbols = format!("1 to 1024 [default: {}]", transport.max_block_symbols);
+    let buffer = format!("[default: {}MiB]", transport.connection_window >> 20);
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    for told in [symbols, buffer] {
+        assert!(help.contains(&told), "{told}: {help}");
+    }
+}
+
+#[test]
+fn flags_that_scenarios_do_not_take_are_in_no_help_of_theirs() {
+    let mut command = command();
+    let sim = command.find_subcommand_mut("sim").unwrap();
+    let help = sim.render_long_help().to_string();
+    assert!(!help.contains("--recv-buffer"), "{help}");
+}
