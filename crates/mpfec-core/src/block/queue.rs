@@ -10,7 +10,7 @@ use super::BlockSender;
 use super::undecoded::Undecoded;
 use crate::id::StreamId;
 
-/// Blocks of all streams: urgent streams first, then fair queueing by block among the
+/// Blocks of all streams: urgent streams first, then fair queueing by source symbol among the
 /// streams of one priority. Looking up, sending and acknowledging cost the same however many
 /// there are.
 #[derive(Debug, Default)]
@@ -31,8 +31,8 @@ pub(crate) struct SendQueue {
     deficient: usize,
     buffered: u64,
     next_sequence: u64,
-    /// Round of the latest block that began to leave.
-    round: u64,
+    /// Start of the latest block that began to leave.
+    start: u64,
     /// Symbols of blocks that went first for having been idle, less those of the others.
     ahead: u32,
     /// Kept if congestion control asks for it.
@@ -43,6 +43,16 @@ pub(crate) struct SendQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(super) u32);
 
+/// What became of a block that was added.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed {
+    pub(crate) slot: Slot,
+    /// Symbols that its stream counts as having had without those of this block.
+    pub(crate) had: u64,
+    /// It has its turn after others.
+    pub(crate) waits: bool,
+}
+
 #[derive(Debug)]
 struct Entry {
     block: BlockSender,
@@ -52,15 +62,15 @@ struct Entry {
     len: u64,
 }
 
-/// Delivery order. `round` is a start time in blocks (start-time fair queueing): a stream
-/// that comes late starts at the round that is being served, not behind all that others have
-/// queued. It goes first in this round, so that a message does not wait for a block of bulk
-/// data of which only a part has left.
+/// Delivery order. `start` is a start time in source symbols (start-time fair queueing): a stream
+/// that comes late starts with the block that is being served, not behind all that others have
+/// queued. It goes before that block, so that a message does not wait for a block of bulk
+/// data of which only a part has left; so does the next one, as soon as the others have had as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     priority: Reverse<i32>,
-    round: u64,
-    /// Its stream had blocks before it in this round, or many others went first already.
+    start: u64,
+    /// Its stream has had more than the others, or many others went first already.
     waits: bool,
     sequence: u64,
 }
@@ -135,22 +145,22 @@ impl SendQueue {
         self.buffered
     }
 
-    /// Adds an empty block of a stream whose next block is due in `round`; one that `hurries`
-    /// goes before what others have queued, even if its stream was never idle. Returns where it
-    /// is, and the round of the stream's block after it.
+    /// Adds an empty block of a stream that has had `had` symbols; one that `hurries` goes before
+    /// what others have queued, even if its stream was never idle.
     pub(crate) fn insert(
         &mut self,
         block: BlockSender,
         priority: i32,
-        round: u64,
+        had: u64,
         hurries: bool,
-    ) -> (Slot, u64) {
+    ) -> Placed {
         let served = self.served(Reverse(priority));
-        let waits = round > served && !hurries || self.ahead >= TURN;
-        let round = round.max(served);
+        let is_due = had <= served.symbols + EARLY;
+        let waits = !(is_due || hurries) || self.ahead >= TURN;
+        let had = had.max(served.symbols);
         let key = Key {
             priority: Reverse(priority),
-            round,
+            start: if waits { had } else { served.start },
             waits,
             sequence: self.next_sequence,
         };
@@ -172,23 +182,26 @@ impl SendQueue {
             }
         };
         self.place(slot, key, BlockView::default());
-        // Blocks in a hurry stay in one round, in their order.
-        (slot, round + u64::from(waits || !hurries))
+        Placed { slot, had, waits }
     }
 
-    /// The round that is being served: that of the first block of this priority that has not
-    /// left as a whole.
-    fn served(&self, priority: Reverse<i32>) -> u64 {
+    /// What is being served: the first block of this priority that has not left as a whole.
+    fn served(&self, priority: Reverse<i32>) -> Served {
         let blocks = self.order[self.first..].iter().zip(self.views());
-        let unsent = blocks
+        let first = blocks
             .filter(|(_, view)| view.unsent > 0)
-            .map(|(slot, _)| self.entry(*slot).key);
-        unsent
-            .skip_while(|key| key.priority < priority)
-            .take_while(|key| key.priority == priority)
-            .map(|key| key.round)
-            .next()
-            .unwrap_or(self.round)
+            .map(|(slot, view)| (self.entry(*slot).key, view))
+            .skip_while(|(key, _)| key.priority < priority)
+            .take_while(|(key, _)| key.priority == priority)
+            .next();
+        let (start, left) = match first {
+            Some((key, view)) => (key.start, view.source_symbols - view.unsent),
+            None => (self.start, 0),
+        };
+        Served {
+            start,
+            symbols: start + u64::from(left),
+        }
     }
 
     /// Changes a block together with its view.
@@ -211,7 +224,7 @@ impl SendQueue {
         let result = self.change(slot, change);
         let left = before.saturating_sub(self.get(slot).1.unsent);
         let key = self.entry(slot).key;
-        self.round = self.round.max(key.round);
+        self.start = self.start.max(key.start);
         self.ahead = if key.waits {
             self.ahead.saturating_sub(left)
         } else {
@@ -263,35 +276,35 @@ impl SendQueue {
         self.free.push(slot);
     }
 
-    /// Moves the blocks of a stream, whose next block is due in `next_round`, to where their new
-    /// priority puts them. Its turn is the one that is being served there: rounds of two priorities
-    /// have nothing to do with each other. Returns the round of the stream's next block.
+    /// Moves the blocks of a stream that has had `had` symbols to where their new priority puts
+    /// them. They begin with what is being served there: what streams of two priorities have had
+    /// does not compare. Returns what the stream counts as having had from now on.
     pub(crate) fn set_priority(
         &mut self,
         slots: impl Iterator<Item = Slot>,
         priority: i32,
-        next_round: u64,
+        had: u64,
     ) -> u64 {
         self.version += 1;
-        let mut first = next_round;
+        let mut first = had;
         let mut moved = Vec::new();
         for slot in slots {
             let view = self.displace(slot);
             if view.unsent > 0 {
-                first = first.min(self.entry(slot).key.round);
+                first = first.min(self.entry(slot).key.start);
             }
             moved.push((slot, view));
         }
-        let served = self.served(Reverse(priority));
-        let there = |round: u64| (served + round).saturating_sub(first);
+        let served = self.served(Reverse(priority)).start;
+        let there = |start: u64| (served + start).saturating_sub(first);
         for (slot, view) in moved {
             let entry = self.entries[slot.0 as usize].as_mut().expect(LIVE);
             entry.key.priority = Reverse(priority);
-            entry.key.round = there(entry.key.round);
+            entry.key.start = there(entry.key.start);
             let key = entry.key;
             self.place(slot, key, view);
         }
-        there(next_round)
+        there(had)
     }
 
     /// Of a block of this stream `now` symbols never left, which were `before`.
@@ -364,6 +377,18 @@ impl SendQueue {
 fn is_deficient(view: &BlockView, has_repair: bool) -> bool {
     (view.closed || !has_repair) && view.deficit() > 0
 }
+
+/// How far the streams of a priority are.
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    /// Where the block starts that is leaving.
+    start: u64,
+    /// The same, and what of it has left.
+    symbols: u64,
+}
+
+/// Symbols that a stream may have had more than the others and not wait for them.
+const EARLY: u64 = 8;
 
 /// Symbols that may go first for having come late before others have their turn: about a block.
 const TURN: u32 = 64;

@@ -64,7 +64,11 @@ pub(super) struct SendStream {
     awaits_credit: bool,
     /// Blocks of an abandoned stream: the peer holds what it has of them until it hears of it.
     abandoned: usize,
-    next_round: u64,
+    /// Source symbols that it has had of what streams of its priority share, without those of its
+    /// last block.
+    had: u64,
+    /// Where that begins in the stream, `None` if it has cost nothing.
+    charged_from: Option<u64>,
     /// STREAM_FIN is due or under way.
     pub(super) has_fin_frame: bool,
 }
@@ -188,7 +192,8 @@ impl SendStream {
             is_open: false,
             awaits_credit: false,
             abandoned: 0,
-            next_round: 0,
+            had: 0,
+            charged_from: None,
             has_fin_frame: false,
         }
     }
@@ -256,12 +261,14 @@ impl SendStream {
         if let Some(Some(before)) = self.blocks.back() {
             shared.queue.with(*before, |_, view| view.last = false);
         }
-        let (slot, next_round) = shared.queue.insert(
-            block,
-            self.priority,
-            self.next_round,
-            self.deadline.is_some(),
-        );
+        let hurries = self.deadline.is_some();
+        let had = self.had(shared.symbol_size);
+        let placed = shared.queue.insert(block, self.priority, had, hurries);
+        let slot = placed.slot;
+        self.had = placed.had;
+        // What may go first for its hurry is not held against its stream.
+        let is_charged = placed.waits || !hurries;
+        self.charged_from = is_charged.then(|| self.credit.used());
         let is_head = self.blocks.is_empty();
         shared.queue.with(slot, |_, view| {
             view.last = true;
@@ -270,11 +277,18 @@ impl SendStream {
         if self.deadline.is_some() {
             shared.undated.push((self.id, self.next_sbn()));
         }
-        self.next_round = next_round;
         self.blocks.push_back(Some(slot));
         shared.live_blocks += 1;
         self.is_open = true;
         Some(slot)
+    }
+
+    /// Source symbols that it has had, its last block included.
+    fn had(&self, size: SymbolSize) -> u64 {
+        let last = self
+            .charged_from
+            .map_or(0, |from| self.credit.used() - from);
+        self.had + last.div_ceil(size.bytes() as u64)
     }
 
     /// The number that the next block gets.
@@ -415,9 +429,10 @@ impl SendStream {
             return;
         }
         self.priority = priority;
+        let had = self.had(shared.symbol_size);
         let blocks = self.blocks.iter().flatten().copied();
-        let queue = &mut shared.queue;
-        self.next_round = queue.set_priority(blocks, priority, self.next_round);
+        self.had = shared.queue.set_priority(blocks, priority, had);
+        self.charged_from = self.charged_from.map(|_| self.credit.used());
     }
 
     /// A block of a stream with a deadline began at `now`.

@@ -17,6 +17,20 @@ fn block(stream: u64, sbn: u64) -> BlockSender {
     BlockSender::new(origin, None)
 }
 
+/// Adds a full block of 64 symbols of a stream that has had `had`; returns what it has had then.
+fn add(queue: &mut SendQueue, stream: u64, sbn: u64, priority: i32, had: u64) -> (Slot, u64) {
+    let placed = queue.insert(block(stream, sbn), priority, had, false);
+    queue.with(placed.slot, |block, view| {
+        block.append(&[0; 640], 64, view);
+    });
+    (placed.slot, placed.had + 64)
+}
+
+/// So many symbols of a block leave.
+fn leave(queue: &mut SendQueue, slot: Slot, symbols: u32) {
+    queue.send(slot, |_, view| view.unsent -= symbols);
+}
+
 fn names(queue: &SendQueue) -> Vec<(u64, u64)> {
     (0..queue.views().len())
         .map(|index| {
@@ -32,49 +46,68 @@ fn a_stream_that_comes_late_takes_turns_with_one_that_has_much_queued() {
     let (mut a, mut b) = (0, 0);
     let mut first = Vec::new();
     for sbn in 0..4 {
-        let (slot, next) = queue.insert(block(0, sbn), 0, a, false);
-        a = next;
+        let (slot, had) = add(&mut queue, 0, sbn, 0, a);
+        a = had;
         first.push(slot);
     }
-    queue.send(first[1], |_, _| ());
-    for sbn in 0..2 {
-        (_, b) = queue.insert(block(1, sbn), 0, b, false);
+    leave(&mut queue, first[0], 64);
+    leave(&mut queue, first[1], 1);
+    for sbn in 0..4 {
+        (_, b) = add(&mut queue, 1, sbn, 0, b);
     }
-    assert_eq!(
-        names(&queue),
-        [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
-    );
+    let order = names(&queue);
+    assert_eq!(order[..4], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+    assert_eq!(order[4..], [(1, 1), (0, 3), (1, 2), (1, 3)]);
+}
+
+#[test]
+fn small_messages_in_a_row_do_not_wait_for_a_block_of_others_as_long_as_they_have_less() {
+    let mut queue = SendQueue::default();
+    let (mut bulk, mut messages) = (0, 0);
+    for sbn in 0..40 {
+        let (slot, had) = add(&mut queue, 0, sbn, 0, bulk);
+        bulk = had;
+        if sbn > 0 {
+            leave(&mut queue, slot, 1);
+        }
+        let placed = queue.insert(block(1, sbn), 0, messages, false);
+        messages = placed.had + 1;
+        queue.with(placed.slot, |block, view| {
+            block.append(&[0; 10], 64, view);
+        });
+        assert!(!placed.waits, "message {sbn}");
+        leave(&mut queue, placed.slot, 1);
+        leave(&mut queue, slot, if sbn > 0 { 63 } else { 64 });
+    }
 }
 
 #[test]
 fn urgent_streams_go_first_from_the_moment_they_are_urgent() {
     let mut queue = SendQueue::default();
-    let (low, _) = queue.insert(block(0, 0), 0, 0, false);
-    queue.insert(block(1, 0), 1, 0, false);
+    let (low, _) = add(&mut queue, 0, 0, 0, 0);
+    add(&mut queue, 1, 0, 1, 0);
     assert_eq!(names(&queue), [(1, 0), (0, 0)]);
-    queue.set_priority([low].into_iter(), 2, 1);
+    queue.set_priority([low].into_iter(), 2, 64);
     assert_eq!(names(&queue), [(0, 0), (1, 0)]);
 }
 
 #[test]
 fn a_stream_that_gets_the_priority_of_others_takes_turns_with_them_however_far_they_are() {
-    for (others, own) in [(1000, 3), (3, 1000)] {
+    for (others, own) in [(100_000, 200), (200, 100_000)] {
         let mut queue = SendQueue::default();
         let (mut a, mut b, mut moved) = (others, own, Vec::new());
         for sbn in 0..3 {
-            (_, a) = queue.insert(block(0, sbn), 0, a, false);
-            let (slot, next) = queue.insert(block(1, sbn), -1, b, false);
-            b = next;
+            (_, a) = add(&mut queue, 0, sbn, 0, a);
+            let (slot, had) = add(&mut queue, 1, sbn, -1, b);
+            b = had;
             moved.push(slot);
         }
-        for index in 0..6 {
-            let slot = queue.slot_at(index).unwrap();
-            queue.with(slot, |_, view| view.unsent = 1);
-        }
         b = queue.set_priority(moved.into_iter(), 0, b);
+        let order = names(&queue);
         assert_eq!(
-            names(&queue),
-            [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+            order,
+            [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)],
+            "{order:?}"
         );
         assert_eq!(a, b, "what they write next takes turns as well");
     }
@@ -89,7 +122,7 @@ proptest! {
         for (step, pick, priority) in steps {
             match step {
                 0 | 1 => {
-                    let (slot, _) = queue.insert(block(u64::from(count), 0), priority, 0, count % 3 == 0);
+                    let slot = queue.insert(block(u64::from(count), 0), priority, 0, count % 3 == 0).slot;
                     queue.with(slot, |_, view| view.lost_once = count);
                     live.push((slot, count));
                     count += 1;
@@ -122,7 +155,7 @@ proptest! {
         for (sbn, (step, pick, bytes)) in (0..).zip(steps) {
             let slot = (!live.is_empty()).then(|| pick % live.len());
             match (step, slot) {
-                (0, _) => live.push(queue.insert(block(pick as u64 % 3, sbn), 0, 0, false).0),
+                (0, _) => live.push(queue.insert(block(pick as u64 % 3, sbn), 0, 0, false).slot),
                 (1, Some(at)) => {
                     queue.with(live[at], |block, view| block.append(&vec![0; bytes], 64, view));
                 }
