@@ -24,15 +24,19 @@ struct Server {
 impl Server {
     /// Connections last for the default idle timeout, 30 s, unless they are closed.
     fn start() -> Self {
-        let tls = ServerTls::self_signed(&mut Rng::system());
-        let transport = TransportConfig {
+        let client = TransportConfig {
             keep_alive: Duration::from_secs(1),
             ..TransportConfig::default()
         };
-        let client =
-            ClientConfig::new(ClientTls::pinned(tls.fingerprint())).with_transport(transport);
+        Self::start_with(TransportConfig::default(), client)
+    }
+
+    fn start_with(server: TransportConfig, client: TransportConfig) -> Self {
+        let tls = ServerTls::self_signed(&mut Rng::system());
+        let client = ClientConfig::new(ClientTls::pinned(tls.fingerprint())).with_transport(client);
         let any = ["127.0.0.1:0".parse().unwrap()];
-        let endpoint = Endpoint::server(ServerConfig::new(tls), &any).unwrap();
+        let server = ServerConfig::new(tls).with_transport(server);
+        let endpoint = Endpoint::server(server, &any).unwrap();
         Self { endpoint, client }
     }
 
@@ -390,6 +394,28 @@ async fn paths_that_are_asked_for_are_opened_or_refused_all_of_them() {
     let result = within(connection.open_path(foreign.clone(), remote)).await;
     let local = foreign;
     assert_eq!(result, Err(PathError::NoSocket { local, remote }));
+}
+
+#[tokio::test]
+async fn whoever_wants_one_more_stream_on_a_quiet_connection_asks_the_peer_for_it() {
+    let few = TransportConfig {
+        max_streams_uni: 16,
+        ..TransportConfig::default()
+    };
+    let server = Server::start_with(few, TransportConfig::default());
+    let (connection, accepted) = server.pair(&Endpoint::client().unwrap()).await;
+    let mut streams = Vec::new();
+    for _ in 0..16 {
+        streams.push(within(connection.open_uni()).await.unwrap());
+    }
+    // One of 16 is too little for the peer to tell of it unasked.
+    streams[0].finish().unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    assert_eq!(within(recv.read_to_end(1)).await.unwrap(), b"");
+    within(streams[0].delivered()).await.unwrap();
+    sleep(Duration::from_millis(500)).await;
+    let one_more = timeout(Duration::from_secs(5), connection.open_uni()).await;
+    assert!(one_more.is_ok(), "nobody asked the peer");
 }
 
 #[tokio::test]

@@ -371,13 +371,17 @@ impl Connection {
 
     async fn open(&self, dir: Dir) -> Result<StreamId, CloseReason> {
         let id = self
-            .wait_for(
-                &self.guard.0.notify.available[index(dir)],
-                |state| match state.closed {
-                    Some(_) => None,
-                    None => state.connection.open_stream(dir),
-                },
-            )
+            .wait_for(&self.guard.0.notify.available[index(dir)], |state| {
+                if state.closed.is_some() {
+                    return None;
+                }
+                let id = state.connection.open_stream(dir);
+                if id.is_none() {
+                    // The peer is to hear that one more is wanted.
+                    self.guard.0.wake_driver();
+                }
+                id
+            })
             .await?;
         Ok(id)
     }

@@ -197,6 +197,7 @@ impl SendStream {
             .lock()
             .connection
             .set_deadline(self.id, deadline);
+        self.guard.0.wake_driver();
     }
 
     fn poll_write_some(

@@ -6,8 +6,10 @@ use super::*;
 use crate::address::FourTuple;
 use crate::connection::CloseReason;
 use crate::crypto::{ClientTls, ServerTls};
+use crate::id::{Dir, Side, StreamId};
 use crate::net::interface::Interface;
 use crate::net::interface_kind::InterfaceKind;
+use crate::net::stream::SendStream;
 
 const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 
@@ -159,6 +161,21 @@ async fn a_path_that_is_opened_later_tries_the_nearest_address_first() {
         let tried: Vec<SocketAddr> = tuples.iter().map(|tuple| tuple.remote).collect();
         assert_eq!(tried, [near, far], "of {remotes:?}");
     }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn the_driver_looks_after_a_deadline_was_set() {
+    let (_, client) = configs();
+    let mut driver = driver(None);
+    let guard = Arc::new(connect(&mut driver, &client));
+    let mut stream = SendStream::new(guard, StreamId::new(Side::Client, Dir::Uni, 0));
+    driver.take_commands();
+    driver.serve();
+    assert!(driver.dirty.is_empty());
+    stream.set_deadline(Some(Duration::from_millis(100)));
+    assert!(driver.take_commands());
+    assert_eq!(driver.dirty.len(), 1);
 }
 
 #[tokio::test]
