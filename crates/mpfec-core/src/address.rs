@@ -11,8 +11,9 @@ pub struct SocketId(pub u32);
 pub struct FourTuple {
     /// The socket that sends and receives.
     pub socket: SocketId,
-    /// This host's address, where the socket is not bound to one: the reply leaves from
-    /// the address the packet arrived at.
+    /// This host's address, where packets tell it because the socket is bound to none. A server
+    /// answers from the one it was asked at; what a client sends has none, and leaves from
+    /// where the routing table says, as that may change.
     pub local_ip: Option<IpAddr>,
     /// The peer.
     pub remote: SocketAddr,

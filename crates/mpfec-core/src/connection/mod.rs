@@ -175,7 +175,12 @@ impl Connection {
         let now = self.monotonic(now);
         self.streams.date_blocks(now);
         self.drop_late_datagrams(now);
-        self.transmit(now, max_segments.max(1), buf)
+        let mut transmit = self.transmit(now, max_segments.max(1), buf)?;
+        if self.side == Side::Client {
+            // A source that this host no longer has would be refused.
+            transmit.tuple.local_ip = None;
+        }
+        Some(transmit)
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout); what was said before no longer

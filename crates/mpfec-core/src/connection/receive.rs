@@ -330,7 +330,11 @@ impl Connection {
             // RFC 9000 §9: a server does not move; only clients do.
             return Ok(());
         }
-        path.tuple.local_ip = path.tuple.local_ip.or(arrival.tuple.local_ip);
+        path.tuple.local_ip = if is_client {
+            arrival.tuple.local_ip.or(path.tuple.local_ip)
+        } else {
+            path.tuple.local_ip.or(arrival.tuple.local_ip)
+        };
         path.counters.received_packets += 1;
         path.counters.received_bytes += size as u64;
         let newest = path.on_arrival(now, packet_number);
