@@ -2,6 +2,7 @@
 
 mod follow;
 mod incoming;
+mod retry;
 #[cfg(test)]
 mod tests;
 
@@ -18,19 +19,19 @@ use tokio::time::Sleep;
 
 pub(super) use self::follow::PathWish;
 use self::incoming::Door;
+use self::retry::Retries;
 use super::clock;
 use super::connection::Guard;
 use super::recv_buffers::RecvBuffers;
-use super::route::{LocalAddress, Route};
+use super::route::Route;
 use super::shared::{ConnectionShared, EndpointShared, Stage, lock};
 use super::socket::UdpSocket;
 use super::sockets::{Sockets, Trouble};
 use super::watch::InterfaceChange;
 use crate::address::{Datagram, SocketId};
 use crate::config::{ClientConfig, ServerConfig};
-use crate::connection::{Connection, EndpointEvent, PathChange};
+use crate::connection::{Connection, EndpointEvent, Event};
 use crate::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed};
-use crate::path::PathReason;
 use crate::rng::Rng;
 
 /// What handles ask of the driver.
@@ -81,7 +82,7 @@ struct Entry {
     dirty: bool,
     follow: Option<Vec<SocketAddr>>,
     /// Paths to be tried again, and when.
-    retry: Vec<(Instant, LocalAddress)>,
+    retries: Retries,
     /// Paths that the application asked for and that cannot be opened yet.
     wished: Vec<PathWish>,
 }
@@ -182,7 +183,7 @@ impl Driver {
             timer: None,
             dirty: false,
             follow,
-            retry: Vec::new(),
+            retries: Retries::default(),
             wished: Vec::new(),
         };
         self.connections.insert(handle, entry);
@@ -287,17 +288,8 @@ impl Driver {
             };
             entry.timer = None;
             entry.shared.lock().connection.handle_timeout(now);
-            let due: Vec<LocalAddress> = {
-                let (due, later) = std::mem::take(&mut entry.retry)
-                    .into_iter()
-                    .partition(|(at, _)| *at <= now);
-                entry.retry = later;
-                let due: Vec<(Instant, LocalAddress)> = due;
-                due.into_iter().map(|(_, local)| local).collect()
-            };
-            let remotes = entry.follow.clone().unwrap_or_default();
-            for local in due {
-                self.open_path(handle, &local, &remotes);
+            for local in entry.retries.take_due(now) {
+                self.open_path(handle, &local);
             }
             self.mark(handle);
         }
@@ -349,11 +341,8 @@ impl Driver {
         self.try_wished(handle);
         let mut state = shared.lock();
         while let Some(event) = state.connection.poll_event() {
-            if let crate::connection::Event::Path(event) = &event
-                && event.change == PathChange::Down
-                && event.reason == PathReason::NeverAnswered
-            {
-                self.retry_later(handle, event.tuple.socket);
+            if let Event::Path(event) = &event {
+                self.on_path_event(handle, event);
             }
             shared.on_event(&mut state, event);
         }
@@ -367,10 +356,7 @@ impl Driver {
         let Some(entry) = self.connections.get_mut(&handle) else {
             return;
         };
-        let timer = timer
-            .into_iter()
-            .chain(entry.retry.iter().map(|(at, _)| *at))
-            .min();
+        let timer = timer.into_iter().chain(entry.retries.next()).min();
         if entry.timer != timer || drained {
             if let Some(old) = entry.timer.take() {
                 self.timers.remove(&(old, handle));

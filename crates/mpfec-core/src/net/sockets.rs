@@ -114,6 +114,11 @@ impl Sockets {
             .as_ref()
     }
 
+    /// What a socket was made for, whether or not it is still there.
+    pub(super) fn made_for(&self, id: SocketId) -> Option<LocalAddress> {
+        lock(&self.shared.sockets).get(&id)?.made_for.clone()
+    }
+
     /// Drops the sockets of an interface, but for those whose address is among `kept` if that
     /// is given, and tells which they were.
     pub(super) fn remove_interface(

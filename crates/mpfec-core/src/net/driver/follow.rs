@@ -6,14 +6,15 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Driver;
-use crate::address::{FourTuple, SocketId};
-use crate::connection::Connection;
+use crate::address::FourTuple;
+use crate::connection::{Connection, PathChange, PathEvent};
 use crate::endpoint::ConnectionHandle;
 use crate::net::clock;
 use crate::net::connection::PathError;
 use crate::net::interface::Interface;
 use crate::net::route::{LocalAddress, Paths, plan};
 use crate::net::watch::InterfaceChange;
+use crate::path::PathReason;
 
 /// A path that the application asks for.
 #[derive(Debug)]
@@ -79,46 +80,58 @@ impl Driver {
             .collect()
     }
 
-    /// Opens a path from `local` to the nearest of `remotes` that answers.
-    pub(super) fn open_path(
-        &mut self,
-        handle: ConnectionHandle,
-        local: &LocalAddress,
-        remotes: &[SocketAddr],
-    ) {
-        let tuples = self.tuples(local, remotes);
+    /// Opens a path from `local` to the nearest of the peer's addresses that answers, if the
+    /// connection follows interfaces and has none from there.
+    pub(super) fn open_path(&mut self, handle: ConnectionHandle, local: &LocalAddress) {
+        let Some(entry) = self.connections.get(&handle) else {
+            return;
+        };
+        let Some(remotes) = entry.follow.clone() else {
+            return;
+        };
+        let used = tuples(&entry.shared.lock().connection);
+        let is_from_there = |tuple: &FourTuple| self.sockets.local(tuple.socket) == Some(local);
+        if used.iter().any(is_from_there) {
+            return;
+        }
+        let tuples = self.tuples(local, &remotes);
         let Some(entry) = self.connections.get_mut(&handle) else {
             return;
         };
-        let result = match tuples.split_first() {
+        let now = clock::now();
+        let is_to_come = match tuples.split_first() {
+            None => false,
             Some((first, others)) => {
-                entry
-                    .shared
-                    .lock()
-                    .connection
-                    .open_path_among(clock::now(), *first, others)
+                let mut state = entry.shared.lock();
+                let opened = state.connection.open_path_among(now, *first, others);
+                opened.is_err_and(|error| {
+                    tracing::debug!(%local, %error, "no path opened");
+                    error.is_temporary()
+                })
             }
-            None => return,
         };
-        if let Err(error) = result {
-            tracing::debug!(%local, %error, "no path opened");
-            if entry.follow.is_some() && error.is_temporary() {
-                entry
-                    .retry
-                    .push((clock::now() + RETRY_AFTER, local.clone()));
-            }
+        if is_to_come {
+            entry.retries.later(now, local.clone(), RETRY_AFTER);
         }
         self.mark(handle);
     }
 
     pub(super) fn on_interface(&mut self, change: &InterfaceChange) {
         match change {
-            InterfaceChange::Vanished(interface) => self.drop_sockets(interface, false),
+            InterfaceChange::Vanished(interface) => {
+                self.drop_sockets(interface, false);
+                self.forget_retries(interface);
+            }
             InterfaceChange::Appeared(interface) => self.interface_came(interface),
             InterfaceChange::Changed { before, after } => {
                 if before.addresses != after.addresses {
                     self.drop_sockets(after, true);
                     self.interface_came(after);
+                } else {
+                    // With its gateway may have come the way to the peer.
+                    for handle in self.forget_retries(after) {
+                        self.open_path(handle, &local_address(after));
+                    }
                 }
             }
         }
@@ -135,33 +148,41 @@ impl Driver {
 
     /// Opens a path over the interface for those connections that have none.
     fn interface_came(&mut self, interface: &Interface) {
-        let local = LocalAddress::Interface(interface.name.clone());
-        let sockets = &self.sockets;
-        let following: Vec<(ConnectionHandle, Vec<SocketAddr>)> = self
-            .connections
-            .iter()
-            .filter_map(|(handle, entry)| Some((*handle, entry, entry.follow.clone()?)))
-            .filter(|(_, entry, _)| {
-                let state = entry.shared.lock();
-                let mut tuples = tuples(&state.connection).into_iter();
-                !tuples.any(|tuple| sockets.local(tuple.socket) == Some(&local))
-            })
-            .map(|(handle, _, remotes)| (handle, remotes))
-            .collect();
-        for (handle, remotes) in following {
-            self.open_path(handle, &local, &remotes);
+        self.forget_retries(interface);
+        let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
+        for handle in handles {
+            self.open_path(handle, &local_address(interface));
         }
     }
 
-    /// An interface may have been up before there was a way to the peer.
-    pub(super) fn retry_later(&mut self, handle: ConnectionHandle, socket: SocketId) {
-        let local = self.sockets.local(socket).cloned();
-        if let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local)
-            && entry.follow.is_some()
-        {
-            entry.retry.push((clock::now() + RETRY_AFTER, local));
+    /// What was tried over the interface as it was says nothing any more. Returns the
+    /// connections that were to try again.
+    fn forget_retries(&mut self, interface: &Interface) -> Vec<ConnectionHandle> {
+        let local = local_address(interface);
+        self.connections
+            .iter_mut()
+            .filter_map(|(handle, entry)| entry.retries.forget(&local).then_some(*handle))
+            .collect()
+    }
+
+    /// An interface may have been up before there was a way to the peer: it is tried again
+    /// until somebody answers there.
+    pub(super) fn on_path_event(&mut self, handle: ConnectionHandle, event: &PathEvent) {
+        let local = self.sockets.made_for(event.tuple.socket);
+        let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local) else {
+            return;
+        };
+        if event.change == PathChange::Up {
+            entry.retries.on_answer(&local);
+        } else if event.reason == PathReason::NeverAnswered && entry.follow.is_some() {
+            let now = clock::now();
+            entry.retries.later(now, local, RETRY_AFTER);
         }
     }
+}
+
+fn local_address(interface: &Interface) -> LocalAddress {
+    LocalAddress::Interface(interface.name.clone())
 }
 
 /// Where the connection is tried, or its open paths.
@@ -174,5 +195,5 @@ fn tuples(connection: &Connection) -> Vec<FourTuple> {
     }
 }
 
-/// How long after a path could not be opened that is tried again.
+/// How soon a path that could not be opened, or that nobody answered on, is tried again at first.
 const RETRY_AFTER: Duration = Duration::from_secs(5);

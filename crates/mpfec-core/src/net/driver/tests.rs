@@ -9,6 +9,7 @@ use crate::crypto::{ClientTls, ServerTls};
 use crate::id::{Dir, Side, StreamId};
 use crate::net::interface::Interface;
 use crate::net::interface_kind::InterfaceKind;
+use crate::net::route::LocalAddress;
 use crate::net::stream::SendStream;
 
 const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
