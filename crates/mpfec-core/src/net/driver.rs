@@ -217,7 +217,7 @@ impl Driver {
     /// A transmission did not leave: tells `owner`, or everybody if it is not known whose it was.
     fn on_trouble(&mut self, trouble: &Trouble, owner: Option<&ConnectionShared>) {
         match (trouble, owner) {
-            (Trouble::Gone(socket), _) => self.socket_gone(*socket),
+            (Trouble::Gone(socket), _) => self.socket_failed(*socket),
             (Trouble::TooBig { tuple, size }, Some(owner)) => {
                 let mut state = owner.lock();
                 state
@@ -253,7 +253,7 @@ impl Driver {
                 }
                 Routed::Response(transmit) => {
                     if let Some(Trouble::Gone(gone)) = self.sockets.send(&transmit, &self.send) {
-                        self.socket_gone(gone);
+                        self.socket_failed(gone);
                     }
                 }
                 Routed::Ignored => {}
@@ -261,7 +261,7 @@ impl Driver {
         }
         self.received = received;
         for socket in gone {
-            self.socket_gone(socket);
+            self.socket_failed(socket);
         }
         any
     }

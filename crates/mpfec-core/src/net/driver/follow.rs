@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Driver;
-use crate::address::FourTuple;
+use crate::address::{FourTuple, SocketId};
 use crate::connection::{Connection, PathChange, PathEvent};
 use crate::endpoint::ConnectionHandle;
 use crate::net::clock;
@@ -100,7 +100,8 @@ impl Driver {
         };
         let now = clock::now();
         let is_to_come = match tuples.split_first() {
-            None => false,
+            // Its address may be missing for a moment.
+            None => true,
             Some((first, others)) => {
                 let mut state = entry.shared.lock();
                 let opened = state.connection.open_path_among(now, *first, others);
@@ -111,7 +112,7 @@ impl Driver {
             }
         };
         if is_to_come {
-            entry.retries.later(now, local.clone(), RETRY_AFTER);
+            entry.retries.later(now, local.clone(), RETRY_SOON);
         }
         self.mark(handle);
     }
@@ -165,6 +166,23 @@ impl Driver {
             .collect()
     }
 
+    /// A socket failed and was dropped. If its interface or address is soon there again, the
+    /// watch may never see that it was not: so whoever used it looks.
+    pub(super) fn socket_failed(&mut self, socket: SocketId) {
+        let local = self.sockets.made_for(socket);
+        let now = clock::now();
+        for entry in self.connections.values_mut() {
+            let used = tuples(&entry.shared.lock().connection);
+            if let Some(local) = &local
+                && entry.follow.is_some()
+                && used.iter().any(|tuple| tuple.socket == socket)
+            {
+                entry.retries.later(now, local.clone(), RETRY_SOON);
+            }
+        }
+        self.socket_gone(socket);
+    }
+
     /// An interface may have been up before there was a way to the peer: it is tried again
     /// until somebody answers there.
     pub(super) fn on_path_event(&mut self, handle: ConnectionHandle, event: &PathEvent) {
@@ -176,7 +194,7 @@ impl Driver {
             entry.retries.on_answer(&local);
         } else if event.reason == PathReason::NeverAnswered && entry.follow.is_some() {
             let now = clock::now();
-            entry.retries.later(now, local, RETRY_AFTER);
+            entry.retries.later(now, local, RETRY_UNANSWERED);
         }
     }
 }
@@ -195,5 +213,8 @@ fn tuples(connection: &Connection) -> Vec<FourTuple> {
     }
 }
 
-/// How soon a path that could not be opened, or that nobody answered on, is tried again at first.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How soon a path that lost its socket, or could not be opened, is tried again at first: more
+/// than once within the second in which paths are to be back.
+const RETRY_SOON: Duration = Duration::from_millis(200);
+/// The same for a path that nobody answered on.
+const RETRY_UNANSWERED: Duration = Duration::from_secs(5);

@@ -1,10 +1,13 @@
 //! The driver without a network: connections that pile up, interfaces that change, panics.
 
+use std::future::poll_fn;
 use std::net::Ipv4Addr;
+
+use tokio::time::timeout;
 
 use super::*;
 use crate::address::FourTuple;
-use crate::connection::CloseReason;
+use crate::connection::{CloseReason, PathStatus};
 use crate::crypto::{ClientTls, ServerTls};
 use crate::id::{Dir, Side, StreamId};
 use crate::net::interface::Interface;
@@ -27,16 +30,34 @@ fn configs() -> (ServerConfig, ClientConfig) {
 
 /// A connection over the loopback interface to where nobody is, which follows interfaces.
 fn connect(driver: &mut Driver, config: &ClientConfig) -> Guard {
+    connect_to(driver, config, REMOTE)
+}
+
+fn connect_to(driver: &mut Driver, config: &ClientConfig, remote: SocketAddr) -> Guard {
     let local = LocalAddress::Interface("lo".to_owned());
     let socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), Some("lo")).unwrap();
     driver.sockets.add(socket, Some(local.clone()));
     let route = Route {
         local,
-        remote: REMOTE,
+        remote,
         group: 0,
     };
-    let connected = driver.connect(config, &[route], Some(vec![REMOTE]));
+    let connected = driver.connect(config, &[route], Some(vec![remote]));
     connected.unwrap()
+}
+
+/// Lets the driver work until `done`, which takes less than a second unless it never comes.
+async fn run(driver: &mut Driver, done: impl Fn() -> bool) {
+    let running = poll_fn(|cx| {
+        let _ = Pin::new(&mut *driver).poll(cx);
+        if done() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    });
+    let outcome = timeout(Duration::from_secs(10), running).await;
+    outcome.expect("what is waited for happens");
 }
 
 /// A client's first datagram.
@@ -149,6 +170,65 @@ async fn a_path_outlives_a_change_of_other_addresses() {
     });
     assert_eq!(driver.sockets.local(before[0].socket), None);
     assert!(tuples().is_empty());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_path_whose_socket_failed_is_back_though_its_interface_looks_as_before() {
+    let (server, client) = configs();
+    let any = ["127.0.0.1:0".parse().unwrap()];
+    let server = crate::net::Endpoint::server(server, &any).unwrap();
+    let mut driver = driver(None);
+    let guard = connect_to(&mut driver, &client, server.local_addrs()[0]);
+    let active = || -> Vec<SocketId> {
+        let paths = guard.0.lock().connection.stats().paths;
+        let active = paths.iter().filter(|path| path.state == PathStatus::Active);
+        active.map(|path| path.tuple.socket).collect()
+    };
+    run(&mut driver, || active().len() == 1).await;
+
+    // Its address is taken away, and given back before anybody looks.
+    let failed = driver.sockets.remove_interface("lo", None);
+    assert_eq!(failed, active());
+    driver.on_trouble(&Trouble::Gone(failed[0]), None);
+    assert_eq!(active(), []);
+    run(&mut driver, || active().len() == 1).await;
+    assert_ne!(active(), failed);
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn an_interface_that_cannot_be_bound_to_is_tried_again_until_it_has_gone() {
+    let (_, client) = configs();
+    let mut driver = driver(None);
+    let guard = connect(&mut driver, &client);
+    let handle = guard.0.handle;
+    let interface = Interface {
+        name: "no-such-if0".to_owned(),
+        ..lo(&[])
+    };
+    let soon = clock::now() + Duration::from_secs(1);
+    driver.on_interface(&InterfaceChange::Appeared(interface.clone()));
+    let next = |driver: &Driver| driver.connections[&handle].retries.next();
+    assert!(next(&driver).is_some_and(|at| at < soon));
+    driver.serve();
+    assert!(driver.timers.iter().any(|(at, _)| *at < soon));
+
+    // With its gateway may have come the way to the peer.
+    let local = LocalAddress::Interface(interface.name.clone());
+    let retries = &mut driver.connections.get_mut(&handle).unwrap().retries;
+    retries.forget(&local);
+    retries.later(clock::now(), local, Duration::from_secs(60));
+    driver.on_interface(&InterfaceChange::Changed {
+        before: Interface {
+            has_gateway: false,
+            ..interface.clone()
+        },
+        after: interface.clone(),
+    });
+    assert!(next(&driver).is_some_and(|at| at < soon));
+    driver.on_interface(&InterfaceChange::Vanished(interface));
+    assert_eq!(next(&driver), None);
 }
 
 #[tokio::test]
