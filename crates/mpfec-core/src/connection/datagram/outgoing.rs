@@ -411,6 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
     fn who_waits_for_room_hears_of_it_although_another_message_made_it() {
         let now = Instant::now();
         let mut outgoing = Outgoing::new(10);
