@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::connection::{Connecting, Guard, wait};
 use super::driver::{Command, Driver};
@@ -21,7 +22,7 @@ use crate::endpoint::ConnectError;
 /// away, everything that waits for the endpoint or its connections ends with an error.
 ///
 /// Clones are handles of the same endpoint. When the last one is gone, it takes no more
-/// connections; those that exist go on.
+/// connections; those that exist go on, and use interfaces that appear later as before.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     inner: Arc<Inner>,
@@ -31,12 +32,10 @@ pub struct Endpoint {
 struct Inner {
     shared: Arc<EndpointShared>,
     local: Vec<SocketAddr>,
-    watch: tokio::task::JoinHandle<()>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.watch.abort();
         self.shared.advance(Stage::Orphaned);
     }
 }
@@ -73,14 +72,18 @@ impl Endpoint {
         let local = sockets.iter().map(UdpSocket::local_addr).collect();
         let is_client = config.is_none();
         let shared = Arc::new(EndpointShared::default());
-        runtime.spawn(Driver::new(config, sockets, Arc::clone(&shared)));
-        let watch = runtime.spawn(watch(is_client.then(|| Arc::downgrade(&shared))));
+        let driver = Driver::new(config, sockets, Arc::clone(&shared));
+        // Connections outlive the handles of their endpoint, and follow interfaces all the same.
+        let mut beside = JoinSet::new();
+        if is_client {
+            beside.spawn_on(watch(Arc::clone(&shared)), runtime);
+        }
+        runtime.spawn(async move {
+            driver.await;
+            drop(beside);
+        });
         Self {
-            inner: Arc::new(Inner {
-                shared,
-                local,
-                watch,
-            }),
+            inner: Arc::new(Inner { shared, local }),
         }
     }
 
@@ -165,14 +168,14 @@ fn runtime() -> io::Result<Handle> {
 }
 
 /// Tells the driver of interfaces that come and go.
-async fn watch(shared: Option<std::sync::Weak<EndpointShared>>) {
-    let Some(shared) = shared else { return };
+async fn watch(shared: Arc<EndpointShared>) {
     let mut watch = InterfaceWatch::new();
     loop {
         let change = watch.next().await;
-        let Some(shared) = shared.upgrade() else {
-            return;
-        };
         shared.command(Command::Interface(change));
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[path = "endpoint_tests.rs"]
+mod tests;
