@@ -103,6 +103,21 @@ async fn a_closed_endpoint_starts_no_connection() {
     within(client.wait_idle()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_is_made_though_its_endpoint_is_dropped_meanwhile() {
+    let server = Server::start();
+    for round in 0..40 {
+        let client = Endpoint::client().unwrap();
+        let connecting = server.connect(&client);
+        if round % 2 == 1 {
+            tokio::task::yield_now().await;
+        }
+        drop(client);
+        let connection = within(connecting).await;
+        assert!(connection.is_ok(), "round {round}: {connection:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_nobody_takes_is_closed_with_the_endpoint() {
     let server = Server::start();

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::clock;
 use super::driver::{Command, PathWish};
-use super::endpoint::Started;
+use super::endpoint::{Endpoint, Started};
 use super::path_events::PathEvents;
 use super::route::{LocalAddress, Route};
 use super::shared::{ConnectionShared, ConnectionState, index, lock};
@@ -53,7 +53,7 @@ pub enum ConnectingError {
     /// It ended before the handshake was complete.
     #[error(transparent)]
     Closed(#[from] CloseReason),
-    /// The endpoint is gone.
+    /// The endpoint was closed, or its runtime is gone.
     #[error("the endpoint is closed")]
     EndpointClosed,
 }
@@ -79,8 +79,10 @@ pub enum PathError {
 }
 
 impl Connecting {
-    pub(super) fn new(started: Started, tried: Vec<Route>) -> Self {
+    pub(super) fn new(endpoint: Endpoint, started: Started, tried: Vec<Route>) -> Self {
         let future = async move {
+            // Without it the wish for a connection might come to nothing.
+            let _endpoint = endpoint;
             let guard = started
                 .await
                 .map_err(|_| ConnectingError::EndpointClosed)??;

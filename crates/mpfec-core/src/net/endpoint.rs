@@ -97,7 +97,8 @@ impl Endpoint {
     /// interface; those that appear later are used as well. The handshake is tried on all
     /// of them at once, for at most
     /// [`handshake_timeout`](crate::TransportConfig::handshake_timeout). A peer on this host
-    /// gets one path.
+    /// gets one path. Until the [`Connecting`] is resolved or dropped it counts as a handle of
+    /// the endpoint.
     pub fn connect(&self, config: ClientConfig, remotes: &[SocketAddr]) -> Connecting {
         self.connect_over(config, Paths::EveryInterface, remotes)
     }
@@ -119,7 +120,7 @@ impl Endpoint {
             follow,
             reply,
         });
-        Connecting::new(started, tried)
+        Connecting::new(self.clone(), started, tried)
     }
 
     /// Waits for the next connection of a client's; `None` when the endpoint is closed. Those
