@@ -1,6 +1,7 @@
 //! How endpoints and connections begin and end when the application does not play along:
 //! nothing may hang, pile up or stay open by itself.
 
+use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::time::Duration;
 
@@ -101,6 +102,13 @@ async fn a_closed_endpoint_starts_no_connection() {
         "{outcome:?}"
     );
     within(client.wait_idle()).await;
+}
+
+#[tokio::test]
+async fn a_server_without_an_address_is_an_error() {
+    let tls = ServerTls::self_signed(&mut Rng::system());
+    let deaf = Endpoint::server(ServerConfig::new(tls), &[]);
+    assert_eq!(deaf.unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

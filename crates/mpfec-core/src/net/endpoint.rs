@@ -44,10 +44,14 @@ impl Endpoint {
     /// Takes connections on each of `addresses`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// If an address cannot be bound, the profile is impossible
+    /// If there is no address or one cannot be bound, the profile is impossible
     /// ([`Profile::check`](crate::Profile::check)), or it is not called within a tokio runtime.
     pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
         let runtime = runtime()?;
+        if addresses.is_empty() {
+            let error = "a server needs an address to listen on";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
         config
             .transport
             .profile
