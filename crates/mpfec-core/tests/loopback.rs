@@ -6,7 +6,10 @@ use std::time::Duration;
 use mpfec_core::net::{
     Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths, ReadError, WriteError,
 };
-use mpfec_core::{ClientConfig, ClientTls, CloseReason, Rng, Secret, ServerConfig, ServerTls};
+use mpfec_core::{
+    ClientConfig, ClientTls, CloseReason, PathChange, PathReason, Rng, Secret, ServerConfig,
+    ServerTls,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
@@ -244,4 +247,24 @@ async fn nobody_at_the_address_is_not_a_hang_for_those_who_give_up() {
             .is_err()
     );
     within(client.wait_idle()).await;
+}
+
+#[tokio::test]
+async fn a_path_that_is_closed_before_it_was_up_ends_with_an_event_as_well() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let connecting = client.connect(server.client.clone(), server.endpoint.local_addrs());
+    let connection = within(connecting).await.unwrap();
+    let mut events = connection.path_events();
+    assert_eq!(within(events.next()).await.unwrap().change, PathChange::Up);
+
+    let remote = silent.local_addr().unwrap();
+    let opened = within(connection.open_path(LocalAddress::Any, remote)).await;
+    let path = opened.unwrap();
+    connection.close_path(path);
+    let event = within(events.next()).await.unwrap();
+    assert_eq!(event.path, path);
+    assert_eq!(event.change, PathChange::Down);
+    assert_eq!(event.reason, PathReason::ClosedHere);
 }

@@ -48,7 +48,8 @@ pub enum PathChange {
     Suspected,
     /// A suspected path answers again.
     Back,
-    /// It is closed for good.
+    /// It is closed for good. Unless its address had answered by then, there was no
+    /// [`Up`](Self::Up) before.
     Down,
 }
 

@@ -38,7 +38,8 @@ impl OpenPathError {
 }
 
 impl Connection {
-    /// Opens a path; `Up` follows when its address has answered. Returns its number.
+    /// Opens a path; `Up` follows when its address has answered, or `Down` without it when it
+    /// never does or the path is closed before. Returns its number.
     ///
     /// # Errors
     /// See [`OpenPathError`].
@@ -267,7 +268,9 @@ impl Connection {
         if let Some(code) = tell {
             self.control.abandon(id, code);
         }
-        if path.announced || reason == PathReason::NeverAnswered {
+        // What an application asked for has an end that it hears of.
+        let is_awaited = self.side == Side::Client || reason == PathReason::NeverAnswered;
+        if path.announced || is_awaited {
             let event = PathEvent {
                 path: id,
                 tuple: path.tuple,

@@ -284,8 +284,9 @@ impl Connection {
         lock(&self.guard.0.endpoint.sockets).get(&socket).cloned()
     }
 
-    /// Opens a path from `local` to `remote` and returns its number; a path event tells when
-    /// its address has answered, or that it never did. Only the client opens paths.
+    /// Opens a path from `local` to `remote` and returns its number; the path event `Up` tells
+    /// when its address has answered. If it never does, or the path is closed before, `Down` is
+    /// the first event and the last. Only the client opens paths.
     ///
     /// # Errors
     /// If there is no such way, or the connection cannot have one more path. While the peer
@@ -311,7 +312,7 @@ impl Connection {
         }
     }
 
-    /// Closes a path for good.
+    /// Closes a path for good. Closing one that is not open does nothing.
     pub fn close_path(&self, path: u32) {
         self.guard
             .0
