@@ -159,7 +159,7 @@ impl From<ConnectingError> for CliError {
     fn from(error: ConnectingError) -> Self {
         match error {
             ConnectingError::Closed(reason) => reason.into(),
-            ConnectingError::Connect(error) => Self::new(
+            ConnectingError::Connect(_) | ConnectingError::NoSocket { .. } => Self::new(
                 Exit::Network,
                 format!("cannot start a connection: {error}"),
                 "see mpfec paths for the interfaces that can be used",

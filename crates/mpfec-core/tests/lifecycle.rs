@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use mpfec_core::net::{
-    Connecting, ConnectingError, Connection, Endpoint, LocalAddress, PathError, ReadError,
+    Connecting, ConnectingError, Connection, Endpoint, LocalAddress, PathError, Paths, ReadError,
     WriteError,
 };
 use mpfec_core::{
@@ -412,11 +412,23 @@ async fn paths_that_are_asked_for_are_opened_or_refused_all_of_them() {
             .iter()
             .all(|result| *result == Err(full.clone()))
     );
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_sent_from_is_told_with_what_the_system_says() {
+    let server = Server::start();
+    let client = Endpoint::client().unwrap();
+    let (connection, _accepted) = server.pair(&client).await;
+    let remote = server.endpoint.local_addrs()[0];
+    let cause = UdpSocket::bind("198.51.100.1:0").unwrap_err();
+    let message = format!("nothing can be sent from 198.51.100.1 to {remote}: {cause}");
 
     let foreign = LocalAddress::Ip([198, 51, 100, 1].into());
-    let result = within(connection.open_path(foreign.clone(), remote)).await;
-    let local = foreign;
-    assert_eq!(result, Err(PathError::NoSocket { local, remote }));
+    let refused = within(connection.open_path(foreign.clone(), remote)).await;
+    assert_eq!(refused.unwrap_err().to_string(), message);
+    let paths = Paths::Over(vec![foreign]);
+    let connecting = client.connect_over(server.client.clone(), paths, &[remote]);
+    assert_eq!(within(connecting).await.unwrap_err().to_string(), message);
 }
 
 #[tokio::test]

@@ -50,6 +50,16 @@ pub enum ConnectingError {
     /// It could not be started.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// There was a route, but the system gave no socket for it, nor for any other.
+    #[error("nothing can be sent from {local} to {remote}: {cause}")]
+    NoSocket {
+        /// Where the first route starts.
+        local: LocalAddress,
+        /// Where it ends.
+        remote: SocketAddr,
+        /// What the system says.
+        cause: String,
+    },
     /// It ended before the handshake was complete.
     #[error(transparent)]
     Closed(#[from] CloseReason),
@@ -61,14 +71,16 @@ pub enum ConnectingError {
 /// Why a path was not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing can be sent from there to there: there is no such address or interface here, or
-    /// one is IPv4 and the other IPv6.
-    #[error("nothing can be sent from {local} to {remote}")]
+    /// Nothing can be sent from there to there: there is no such address or interface here, one
+    /// is IPv4 and the other IPv6, or the system has no socket left.
+    #[error("nothing can be sent from {local} to {remote}: {cause}")]
     NoSocket {
         /// Where the path was to start.
         local: LocalAddress,
         /// Where it was to end.
         remote: SocketAddr,
+        /// What the system says.
+        cause: String,
     },
     /// The connection cannot have it.
     #[error(transparent)]

@@ -21,7 +21,7 @@ pub(super) use self::follow::PathWish;
 use self::incoming::Door;
 use self::retry::Retries;
 use super::clock;
-use super::connection::Guard;
+use super::connection::{ConnectingError, Guard};
 use super::recv_buffers::RecvBuffers;
 use super::route::Route;
 use super::shared::{ConnectionShared, EndpointShared, Stage, lock};
@@ -31,7 +31,7 @@ use super::watch::InterfaceChange;
 use crate::address::{Datagram, SocketId};
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::{Connection, EndpointEvent, Event};
-use crate::endpoint::{ConnectError, ConnectionHandle, Endpoint, Routed};
+use crate::endpoint::{ConnectionHandle, Endpoint, Routed};
 use crate::rng::Rng;
 
 /// What handles ask of the driver.
@@ -42,7 +42,7 @@ pub(super) enum Command {
         routes: Vec<Route>,
         /// The peer's addresses, if interfaces that appear later are to be used as well.
         follow: Option<Vec<SocketAddr>>,
-        reply: oneshot::Sender<Result<Guard, ConnectError>>,
+        reply: oneshot::Sender<Result<Guard, ConnectingError>>,
     },
     OpenPath {
         connection: ConnectionHandle,
@@ -155,13 +155,24 @@ impl Driver {
         config: &ClientConfig,
         routes: &[Route],
         follow: Option<Vec<SocketAddr>>,
-    ) -> Result<Guard, ConnectError> {
-        let tuples = routes
-            .iter()
-            .filter_map(|route| {
-                Some((self.sockets.tuple(&route.local, route.remote)?, route.group))
-            })
-            .collect();
+    ) -> Result<Guard, ConnectingError> {
+        let mut tuples = Vec::new();
+        let mut failed = None;
+        for route in routes {
+            match self.sockets.tuple(&route.local, route.remote) {
+                Ok(tuple) => tuples.push((tuple, route.group)),
+                Err(error) => {
+                    failed.get_or_insert((route, error));
+                }
+            }
+        }
+        if let Some((route, error)) = failed.filter(|_| tuples.is_empty()) {
+            return Err(ConnectingError::NoSocket {
+                local: route.local.clone(),
+                remote: route.remote,
+                cause: error.to_string(),
+            });
+        }
         let (handle, connection) = self.endpoint.connect(clock::now(), config, tuples)?;
         Ok(self.add(handle, connection, follow))
     }

@@ -8,14 +8,13 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::connection::{Connecting, Guard, wait};
+use super::connection::{Connecting, ConnectingError, Guard, wait};
 use super::driver::{Command, Driver};
 use super::route::{self, Paths};
 use super::shared::{EndpointShared, Stage, lock};
 use super::socket::UdpSocket;
 use super::watch::InterfaceWatch;
 use crate::config::{ClientConfig, ServerConfig};
-use crate::endpoint::ConnectError;
 
 /// Makes connections, and takes them if it is a server. Everything runs in one task of the
 /// tokio runtime it was made in, which must have I/O and time enabled; if that runtime goes
@@ -165,7 +164,7 @@ impl Endpoint {
 }
 
 /// The driver's answer to the wish for a connection.
-pub(super) type Started = oneshot::Receiver<Result<Guard, ConnectError>>;
+pub(super) type Started = oneshot::Receiver<Result<Guard, ConnectingError>>;
 
 /// The runtime that everything is to run in.
 fn runtime() -> io::Result<Handle> {

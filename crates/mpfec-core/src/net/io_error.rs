@@ -53,7 +53,9 @@ impl From<ConnectingError> for io::Error {
     fn from(error: ConnectingError) -> Self {
         let kind = match error {
             ConnectingError::Closed(reason) => return reason.into(),
-            ConnectingError::Connect(_) => io::ErrorKind::AddrNotAvailable,
+            ConnectingError::Connect(_) | ConnectingError::NoSocket { .. } => {
+                io::ErrorKind::AddrNotAvailable
+            }
             ConnectingError::EndpointClosed => io::ErrorKind::NotConnected,
         };
         Self::new(kind, error)

@@ -84,9 +84,15 @@ impl Sockets {
         id
     }
 
-    /// The four-tuple of a route, from a socket that exists or is made now. `None`, with a
-    /// line in the log, if it cannot be made.
-    pub(super) fn tuple(&mut self, local: &LocalAddress, remote: SocketAddr) -> Option<FourTuple> {
+    /// The four-tuple of a route, from a socket that exists or is made now.
+    ///
+    /// # Errors
+    /// Why it cannot be made; a line in the log says so as well.
+    pub(super) fn tuple(
+        &mut self,
+        local: &LocalAddress,
+        remote: SocketAddr,
+    ) -> io::Result<FourTuple> {
         let known = self
             .bound
             .iter()
@@ -98,7 +104,7 @@ impl Sockets {
                 self.add(socket, Some(local.clone()))
             }
         };
-        Some(FourTuple {
+        Ok(FourTuple {
             socket,
             local_ip: None,
             remote,
@@ -330,10 +336,13 @@ fn verdict(result: &Poll<io::Result<usize>>, is_listener: bool, failures: u32) -
     }
 }
 
-fn bind(local: &LocalAddress, remote: SocketAddr) -> Option<UdpSocket> {
+fn bind(local: &LocalAddress, remote: SocketAddr) -> io::Result<UdpSocket> {
     let result = match local {
         LocalAddress::Any => UdpSocket::bind(bind_address(None, remote), None),
-        LocalAddress::Ip(ip) if ip.is_ipv4() != remote.is_ipv4() => return None,
+        LocalAddress::Ip(ip) if ip.is_ipv4() != remote.is_ipv4() => {
+            let error = "one is IPv4 and the other IPv6";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, error))
+        }
         LocalAddress::Ip(ip) => UdpSocket::bind(bind_address(Some(*ip), remote), None),
         LocalAddress::Interface(name) => {
             let interface = interfaces()
@@ -343,13 +352,10 @@ fn bind(local: &LocalAddress, remote: SocketAddr) -> Option<UdpSocket> {
             UdpSocket::bind(bind_address(ip, remote), Some(name))
         }
     };
-    match result {
-        Ok(socket) => Some(socket),
-        Err(error) => {
-            tracing::warn!(%local, %remote, %error, "cannot use this path");
-            None
-        }
+    if let Err(error) = &result {
+        tracing::warn!(%local, %remote, %error, "cannot use this path");
     }
+    result
 }
 
 /// Batches that wait for one socket.

@@ -34,12 +34,16 @@ impl Driver {
         if wish.reply.is_closed() {
             return;
         }
-        let Some(tuple) = self.sockets.tuple(&wish.local, wish.remote) else {
-            let _ = wish.reply.send(Err(PathError::NoSocket {
-                local: wish.local,
-                remote: wish.remote,
-            }));
-            return;
+        let tuple = match self.sockets.tuple(&wish.local, wish.remote) {
+            Ok(tuple) => tuple,
+            Err(error) => {
+                let _ = wish.reply.send(Err(PathError::NoSocket {
+                    local: wish.local,
+                    remote: wish.remote,
+                    cause: error.to_string(),
+                }));
+                return;
+            }
         };
         let opened = entry
             .shared
@@ -76,7 +80,7 @@ impl Driver {
     ) -> Vec<FourTuple> {
         plan(&Paths::Over(vec![local.clone()]), remotes)
             .iter()
-            .filter_map(|route| self.sockets.tuple(local, route.remote))
+            .filter_map(|route| self.sockets.tuple(local, route.remote).ok())
             .collect()
     }
 
