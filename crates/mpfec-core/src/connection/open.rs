@@ -125,6 +125,18 @@ impl Connection {
         }
     }
 
+    /// Whether anything may leave from a socket, or is waited for there.
+    #[must_use]
+    pub fn uses_socket(&self, socket: SocketId) -> bool {
+        let of_path = |path: &Path| {
+            let others = path.previous_tuple.iter().chain(&path.alternatives);
+            let mut all = std::iter::once(&path.tuple).chain(others);
+            all.any(|tuple| tuple.socket == socket)
+        };
+        let is_tried = self.state.is_handshaking() || self.paths.len() == 0;
+        self.paths.iter().any(of_path) || (is_tried && self.handshake.routes.have_socket(socket))
+    }
+
     /// Uses a path only when no other carries data, or again as any other.
     pub fn set_backup(&mut self, id: u32, backup: bool) {
         if let Some(path) = self.paths.get_mut(id) {

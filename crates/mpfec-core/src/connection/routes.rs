@@ -132,6 +132,11 @@ impl Routes {
         self.find(tuple).is_some_and(|route| route.answered)
     }
 
+    /// Whether any begins at this socket.
+    pub(crate) fn have_socket(&self, socket: SocketId) -> bool {
+        self.routes.iter().any(|route| route.tuple.socket == socket)
+    }
+
     /// The socket is gone, and its routes with it.
     pub(crate) fn forget_socket(&mut self, socket: SocketId) {
         self.routes.retain(|route| route.tuple.socket != socket);

@@ -290,7 +290,8 @@ impl Connection {
         self.stats().paths
     }
 
-    /// What the socket of a path is: `PathStats` and `PathEvent` name it by its number.
+    /// What the socket of a path is, or was lately: `PathStats` and `PathEvent` name it by its
+    /// number.
     #[must_use]
     pub fn local_socket(&self, socket: SocketId) -> Option<LocalSocket> {
         lock(&self.guard.0.endpoint.sockets).get(&socket).cloned()

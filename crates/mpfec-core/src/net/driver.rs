@@ -5,6 +5,7 @@ mod incoming;
 mod retry;
 #[cfg(test)]
 mod tests;
+mod unused;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
@@ -304,6 +305,7 @@ impl Driver {
             }
             self.mark(handle);
         }
+        self.close_unused(now);
         any
     }
 
@@ -353,6 +355,7 @@ impl Driver {
         let mut state = shared.lock();
         while let Some(event) = state.connection.poll_event() {
             if let Event::Path(event) = &event {
+                self.sockets.look_later(clock::now());
                 self.on_path_event(handle, event);
             }
             shared.on_event(&mut state, event);
@@ -360,6 +363,7 @@ impl Driver {
         let mut drained = false;
         while let Some(event) = state.connection.poll_endpoint_event() {
             drained |= event == EndpointEvent::Drained;
+            self.sockets.look_later(clock::now());
             self.endpoint.handle_event(handle, &event);
         }
         let timer = state.connection.poll_timeout();
@@ -386,7 +390,8 @@ impl Driver {
     }
 
     fn arm(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(at) = self.timers.first().map(|(at, _)| *at) else {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        let Some(at) = timer.into_iter().chain(self.sockets.next_look()).min() else {
             return false;
         };
         if self.armed != Some(at) {

@@ -63,7 +63,8 @@ impl Endpoint {
         Ok(Self::start(&runtime, Some(config), sockets))
     }
 
-    /// Makes connections only. Its sockets are bound when they are needed.
+    /// Makes connections only. Its sockets are bound when they are needed, and closed within two
+    /// seconds once no path uses them.
     ///
     /// # Errors
     /// If it is not called within a tokio runtime.
@@ -152,8 +153,8 @@ impl Endpoint {
     }
 
     /// Waits until all connections are closed and their last packets have left: three PTOs
-    /// after a connection was closed, for packets that are still under way. Sockets stay bound
-    /// until the last handle is dropped.
+    /// after a connection was closed, for packets that are still under way. What a server
+    /// listens on stays bound until the last handle is dropped.
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
         wait(&shared.idle_changed, || {

@@ -41,7 +41,7 @@ pub(super) struct EndpointShared {
     /// Those that are not forgotten yet.
     pub(super) connections: Mutex<BTreeMap<ConnectionHandle, Arc<ConnectionShared>>>,
     stage: Mutex<Stage>,
-    /// Every socket that ever was: paths that are gone had one, too.
+    /// Every socket, and the last of those that were: paths that are gone had one, too.
     pub(super) sockets: Mutex<BTreeMap<SocketId, LocalSocket>>,
 }
 

@@ -1,17 +1,18 @@
 //! The sockets of an endpoint: numbered, made when a route needs them, dropped when they
-//! are gone.
+//! are gone or nobody uses them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep};
 
+use super::clock;
 use super::driver::bind_address;
 use super::interface::interfaces;
 use super::recv_buffers::RecvBuffers;
@@ -26,6 +27,8 @@ use crate::address::{Datagram, FourTuple, SocketId, Transmit};
 pub(super) struct Sockets {
     bound: Vec<Bound>,
     next_id: u32,
+    /// When to look for those that nobody uses.
+    next_look: Option<Instant>,
     /// Where handles look up what a socket is.
     shared: Arc<EndpointShared>,
 }
@@ -46,6 +49,8 @@ struct Bound {
     /// What it was made for; `None` for those that a server listens on.
     local: Option<LocalAddress>,
     is_ipv4: bool,
+    /// Nobody used it when that was looked at.
+    was_unused: bool,
     /// What the system would not take yet.
     waiting: VecDeque<(Transmit, Vec<u8>)>,
     pause: Pause,
@@ -56,6 +61,7 @@ impl Sockets {
         let mut all = Self {
             bound: Vec::new(),
             next_id: 0,
+            next_look: None,
             shared,
         };
         for socket in sockets {
@@ -73,11 +79,14 @@ impl Sockets {
             made_for: local.clone(),
         };
         lock(&self.shared.sockets).insert(id, known);
+        self.forget_oldest();
+        self.look_later(clock::now());
         self.bound.push(Bound {
             id,
             socket,
             local,
             is_ipv4,
+            was_unused: false,
             waiting: VecDeque::new(),
             pause: Pause::default(),
         });
@@ -143,6 +152,56 @@ impl Sockets {
         let gone = gone.map(|bound| bound.id).collect();
         self.bound.retain(is_kept);
         gone
+    }
+
+    /// Those that were made for routes. The others, which a server listens on, stay.
+    pub(super) fn made(&self) -> impl Iterator<Item = SocketId> {
+        let made = self.bound.iter().filter(|bound| bound.local.is_some());
+        made.map(|bound| bound.id)
+    }
+
+    pub(super) fn close(&mut self, id: SocketId) {
+        self.bound.retain(|bound| bound.id != id);
+    }
+
+    /// When to look which sockets are in use.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.next_look
+    }
+
+    /// Something may not be used any more.
+    pub(super) fn look_later(&mut self, now: Instant) {
+        self.next_look.get_or_insert(now + LINGER);
+    }
+
+    /// Closes those that nobody used the last time either: on others, late packets may still
+    /// arrive, or another path may begin.
+    pub(super) fn close_unused(&mut self, now: Instant, used: &BTreeSet<SocketId>) {
+        self.next_look = None;
+        let mut is_any_left = false;
+        self.bound.retain_mut(|bound| {
+            let is_unused = bound.local.is_some() && !used.contains(&bound.id);
+            let was_unused = std::mem::replace(&mut bound.was_unused, is_unused);
+            let stays = !(is_unused && was_unused);
+            is_any_left |= is_unused && stays;
+            stays
+        });
+        if is_any_left {
+            self.look_later(now);
+        }
+    }
+
+    /// Bounds what is known of sockets that are gone.
+    fn forget_oldest(&self) {
+        let mut known = lock(&self.shared.sockets);
+        let excess = known
+            .len()
+            .saturating_sub(self.bound.len() + MAX_REMEMBERED);
+        let is_gone = |id: &SocketId| self.bound.iter().all(|bound| bound.id != *id);
+        let oldest = known.keys().copied().filter(is_gone).take(excess);
+        for id in oldest.collect::<Vec<_>>() {
+            known.remove(&id);
+        }
     }
 
     /// Receives a batch from each socket. Returns those that are of no more use.
@@ -358,6 +417,10 @@ fn bind(local: &LocalAddress, remote: SocketAddr) -> io::Result<UdpSocket> {
     result
 }
 
+/// A socket that nobody uses is closed after this time to twice as much.
+const LINGER: Duration = Duration::from_secs(1);
+/// Sockets that are gone and can still be asked for: events tell of them.
+const MAX_REMEMBERED: usize = 1024;
 /// Batches that wait for one socket.
 const MAX_WAITING: usize = 16;
 /// After many errors about packets in a row.

@@ -87,6 +87,46 @@ async fn a_socket_outlives_other_addresses_of_its_interface() {
 }
 
 #[tokio::test]
+async fn a_socket_is_closed_when_nobody_uses_it_for_a_while_unless_a_server_listens_there() {
+    let listener = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), None).unwrap();
+    let remote = listener.local_addr();
+    let mut sockets = sockets(Some(listener));
+    let mut make = |number: u8| {
+        let local = LocalAddress::Ip([127, 0, 0, number].into());
+        sockets.tuple(&local, remote).unwrap().socket
+    };
+    let [used, again, unused] = [1, 2, 3].map(&mut make);
+    let mut look = |used: &[SocketId]| {
+        let now = sockets.next_look()?;
+        sockets.close_unused(now, &used.iter().copied().collect());
+        Some(sockets.made().collect::<Vec<_>>())
+    };
+    assert_eq!(look(&[used]), Some(vec![used, again, unused]));
+    assert_eq!(look(&[used, again]), Some(vec![used, again]));
+    assert_eq!(look(&[used]), None, "all are used");
+    sockets.look_later(clock::now());
+    sockets.close_unused(clock::now(), &BTreeSet::new());
+    sockets.close_unused(clock::now(), &BTreeSet::new());
+    assert_eq!(sockets.made().count(), 0);
+    assert_eq!(sockets.bound.len(), 1);
+    assert_eq!(sockets.next_look(), None);
+}
+
+#[tokio::test]
+async fn sockets_that_are_gone_are_remembered_up_to_a_bound() {
+    let mut sockets = sockets(None);
+    let bind = || UdpSocket::bind("127.0.0.1:0".parse().unwrap(), None).unwrap();
+    let lasting = sockets.add(bind(), Some(LocalAddress::Any));
+    for _ in 0..MAX_REMEMBERED + 10 {
+        let brief = sockets.add(bind(), Some(LocalAddress::Any));
+        sockets.close(brief);
+    }
+    let known = lock(&sockets.shared.sockets);
+    assert!(known.contains_key(&lasting));
+    assert!(known.len() <= MAX_REMEMBERED + 2, "{}", known.len());
+}
+
+#[tokio::test]
 async fn what_is_too_big_for_the_interface_is_told_with_its_size() {
     let listener = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), None).unwrap();
     let remote = listener.local_addr();

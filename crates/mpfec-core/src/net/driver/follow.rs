@@ -53,6 +53,9 @@ impl Driver {
         match opened {
             Err(error) if error.is_temporary() => entry.wished.push(wish),
             result => {
+                if result.is_err() {
+                    self.release(tuple.socket);
+                }
                 let _ = wish.reply.send(result.map_err(PathError::Refused));
             }
         }
