@@ -159,6 +159,11 @@ impl From<ConnectingError> for CliError {
     fn from(error: ConnectingError) -> Self {
         match error {
             ConnectingError::Closed(reason) => reason.into(),
+            ConnectingError::TimedOut { .. } => Self::new(
+                Exit::Network,
+                error.to_string(),
+                "start the other end first, open its port, or check the ticket's addresses",
+            ),
             ConnectingError::Connect(_) | ConnectingError::NoSocket { .. } => Self::new(
                 Exit::Network,
                 format!("cannot start a connection: {error}"),

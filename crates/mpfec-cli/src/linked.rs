@@ -31,7 +31,7 @@ pub(crate) async fn connect(
         tokio::select! {
             biased;
             connected = &mut connecting => break connected.map_err(|error| match error {
-                ConnectingError::Closed(CloseReason::TimedOut) => unreachable(links),
+                ConnectingError::TimedOut { .. } => unreachable(links),
                 error => error.into(),
             }),
             () = tokio::time::sleep_until((began + ANSWER).into()) => break Err(unreachable(links)),

@@ -471,7 +471,7 @@ async fn reading_to_the_end_may_be_given_up_and_begun_again() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_nobody_answers_ends_after_its_timeout() {
+async fn a_handshake_that_nobody_answers_ends_after_its_timeout_and_says_what_was_tried() {
     let server = Server::start();
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let transport = TransportConfig {
@@ -480,7 +480,10 @@ async fn a_handshake_that_nobody_answers_ends_after_its_timeout() {
     };
     let client = Endpoint::client().unwrap();
     let config = server.client.clone().with_transport(transport);
-    let result = within(client.connect(config, &[silent.local_addr().unwrap()])).await;
-    let timed_out = ConnectingError::Closed(CloseReason::TimedOut);
-    assert_eq!(result.map(|_| ()), Err(timed_out));
+    let remote = silent.local_addr().unwrap();
+    let error = within(client.connect(config, &[remote])).await.unwrap_err();
+    let tried = vec![(LocalAddress::Any, remote)];
+    assert_eq!(error, ConnectingError::TimedOut { tried });
+    let route = format!("any interface -> {remote}");
+    assert!(error.to_string().ends_with(&route), "{error}");
 }

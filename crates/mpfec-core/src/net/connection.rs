@@ -60,6 +60,12 @@ pub enum ConnectingError {
         /// What the system says.
         cause: String,
     },
+    /// The handshake took too long: most likely nobody answered where it was tried.
+    #[error("no answer in time on any route: tried {}", listed(tried))]
+    TimedOut {
+        /// From where to where.
+        tried: Vec<(LocalAddress, SocketAddr)>,
+    },
     /// It ended before the handshake was complete.
     #[error(transparent)]
     Closed(#[from] CloseReason),
@@ -92,13 +98,19 @@ pub enum PathError {
 
 impl Connecting {
     pub(super) fn new(endpoint: Endpoint, started: Started, tried: Vec<Route>) -> Self {
+        let routes = pairs(&tried);
         let future = async move {
             // Without it the wish for a connection might come to nothing.
             let _endpoint = endpoint;
             let guard = started
                 .await
                 .map_err(|_| ConnectingError::EndpointClosed)??;
-            handshake(guard).await
+            handshake(guard).await.map_err(|error| match error {
+                ConnectingError::Closed(CloseReason::TimedOut) => {
+                    ConnectingError::TimedOut { tried: routes }
+                }
+                error => error,
+            })
         };
         Self {
             future: Handshake(Box::pin(future)),
@@ -116,11 +128,18 @@ impl Connecting {
     /// Where the handshake is tried, from where to where: for a message when nothing answers.
     #[must_use]
     pub fn routes(&self) -> Vec<(LocalAddress, SocketAddr)> {
-        self.tried
-            .iter()
-            .map(|route| (route.local.clone(), route.remote))
-            .collect()
+        pairs(&self.tried)
     }
+}
+
+fn pairs(routes: &[Route]) -> Vec<(LocalAddress, SocketAddr)> {
+    let pair = |route: &Route| (route.local.clone(), route.remote);
+    routes.iter().map(pair).collect()
+}
+
+fn listed(tried: &[(LocalAddress, SocketAddr)]) -> String {
+    let route = |(local, remote): &(LocalAddress, SocketAddr)| format!("{local} -> {remote}");
+    tried.iter().map(route).collect::<Vec<_>>().join(", ")
 }
 
 /// Waits until streams can be used. Given up, the connection is closed.

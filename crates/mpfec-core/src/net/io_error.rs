@@ -53,6 +53,7 @@ impl From<ConnectingError> for io::Error {
     fn from(error: ConnectingError) -> Self {
         let kind = match error {
             ConnectingError::Closed(reason) => return reason.into(),
+            ConnectingError::TimedOut { .. } => io::ErrorKind::TimedOut,
             ConnectingError::Connect(_) | ConnectingError::NoSocket { .. } => {
                 io::ErrorKind::AddrNotAvailable
             }
@@ -95,7 +96,7 @@ mod tests {
         let errors: [(io::Error, io::ErrorKind); 4] = [
             (CloseReason::TimedOut.into(), io::ErrorKind::TimedOut),
             (
-                ConnectingError::Closed(CloseReason::TimedOut).into(),
+                ConnectingError::TimedOut { tried: Vec::new() }.into(),
                 io::ErrorKind::TimedOut,
             ),
             (
