@@ -31,7 +31,7 @@ pub enum SendDatagramError {
     /// The buffer is full; an event tells when there is room.
     #[error("the datagram buffer is full")]
     Blocked,
-    /// The connection is over.
+    /// The connection is over; in module `net`, `Connection::close_reason` tells why.
     #[error("the connection is closed")]
     Closed,
 }

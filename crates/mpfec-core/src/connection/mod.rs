@@ -284,12 +284,14 @@ impl Connection {
         self.streams.finish(stream)
     }
 
-    /// Abandons what was written to a stream; the peer's reader sees `code`.
+    /// Abandons what was written to a stream; the peer's reader sees `code`, or 2^62 - 1 if that
+    /// is less.
     pub fn reset(&mut self, stream: StreamId, code: u64) {
         self.streams.reset(stream, code);
     }
 
-    /// Says that nothing more will be read from a stream; the peer's writer sees `code`.
+    /// Says that nothing more will be read from a stream; the peer's writer sees `code`, or
+    /// 2^62 - 1 if that is less.
     pub fn stop(&mut self, stream: StreamId, code: u64) {
         self.streams.stop(stream, code);
     }
@@ -371,8 +373,9 @@ impl Connection {
         self.datagrams.recv()
     }
 
-    /// Ends the connection, telling the peer's application `code` and `reason`. What was
-    /// written and not yet delivered is lost.
+    /// Ends the connection, telling the peer's application `code`, or 2^62 - 1 if that is less,
+    /// and 256 characters of `reason`, or fewer where the packet has no room for so many. What
+    /// was written and not yet delivered is lost.
     pub fn close(&mut self, now: Instant, code: u64, reason: &str) {
         let now = self.monotonic(now);
         self.close_locally(now, code, reason);

@@ -226,7 +226,8 @@ impl Connection {
     /// Sends an unreliable message once; waits while the buffer is full.
     ///
     /// # Errors
-    /// If the message is too large, or the connection is closed.
+    /// If the message is too large, or the connection is closed:
+    /// [`close_reason`](Self::close_reason) tells why.
     pub async fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
         self.send_datagram_with(data, &DatagramOptions::default())
             .await
@@ -237,7 +238,8 @@ impl Connection {
     /// [`Connection::send_datagram_by`](crate::Connection::send_datagram_by).
     ///
     /// # Errors
-    /// If the message is too large, or the connection is closed.
+    /// If the message is too large, or the connection is closed:
+    /// [`close_reason`](Self::close_reason) tells why.
     pub async fn send_datagram_by(
         &self,
         data: Bytes,
@@ -254,7 +256,8 @@ impl Connection {
     /// deadline does not count.
     ///
     /// # Errors
-    /// If the message is too large, or the connection is closed.
+    /// If the message is too large, or the connection is closed:
+    /// [`close_reason`](Self::close_reason) tells why.
     pub async fn send_datagram_with(
         &self,
         data: Bytes,
@@ -388,6 +391,9 @@ impl Connection {
 
     /// Closes the connection at once; what is not delivered is lost. Wait for
     /// `Endpoint::wait_idle` before the process ends, so that the peer hears of it.
+    ///
+    /// `code` is at most 2^62 - 1; the peer sees that instead of a larger one. Of `reason` it sees
+    /// 256 characters, or fewer where the packet has no room for so many.
     pub fn close(&self, code: u64, reason: &str) {
         self.guard.0.close(code, reason);
     }

@@ -45,6 +45,9 @@ impl Endpoint {
     /// # Errors
     /// If there is no address or one cannot be bound, the profile is impossible
     /// ([`Profile::check`](crate::Profile::check)), or it is not called within a tokio runtime.
+    ///
+    /// # Panics
+    /// If I/O or time is not enabled in the runtime: tokio does not let one ask.
     pub fn server(config: ServerConfig, addresses: &[SocketAddr]) -> io::Result<Self> {
         let runtime = runtime()?;
         if addresses.is_empty() {
@@ -68,6 +71,10 @@ impl Endpoint {
     ///
     /// # Errors
     /// If it is not called within a tokio runtime.
+    ///
+    /// # Panics
+    /// If time is not enabled in the runtime. If I/O is not, the endpoint's task panics when it
+    /// needs a socket, and connections end with an error.
     pub fn client() -> io::Result<Self> {
         Ok(Self::start(&runtime()?, None, Vec::new()))
     }
@@ -147,7 +154,8 @@ impl Endpoint {
     }
 
     /// Closes all connections; no more are made or taken. Use [`wait_idle`](Self::wait_idle)
-    /// to let the peers hear of it.
+    /// to let the peers hear of it. [`Connection::close`](super::Connection::close) tells the
+    /// range of `code` and `reason`.
     pub fn close(&self, code: u64, reason: &str) {
         self.inner.shared.close(code, reason);
     }

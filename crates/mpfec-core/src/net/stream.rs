@@ -160,7 +160,8 @@ impl SendStream {
         .await
     }
 
-    /// Abandons the stream; the peer's reader sees `code`.
+    /// Abandons the stream; the peer's reader sees `code`, which is at most 2^62 - 1: instead of
+    /// a larger one it sees that.
     pub fn reset(&mut self, code: u64) {
         self.end = SendEnd::Reset;
         self.guard.0.lock().connection.reset(self.id, code);
@@ -352,7 +353,8 @@ impl RecvStream {
         Err(ReadError::TooLong { limit })
     }
 
-    /// Reads no more; the peer's writer sees `code`.
+    /// Reads no more; the peer's writer sees `code`, which is at most 2^62 - 1: instead of a
+    /// larger one it sees that.
     pub fn stop(&mut self, code: u64) {
         self.end.get_or_insert(Err(ReadError::Stopped));
         self.guard.0.lock().connection.stop(self.id, code);

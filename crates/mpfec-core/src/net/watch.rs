@@ -37,7 +37,10 @@ pub enum InterfaceChange {
 
 impl InterfaceWatch {
     /// Starts to watch. Where the system does not announce changes, it is asked every two
-    /// seconds. Must be called within a tokio runtime.
+    /// seconds.
+    ///
+    /// # Panics
+    /// If it is not called within a tokio runtime that has I/O and time enabled.
     #[must_use]
     pub fn new() -> Self {
         // First listen, then look: nothing is missed in between.
