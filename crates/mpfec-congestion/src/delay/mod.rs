@@ -43,8 +43,8 @@
 //! - a queue that stays when our part of it is taken away, or overflows far above our part twice, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that
 //!   grows while we have far less than half of what the path carried at best; and who has far more
-//!   than that, while others fill a queue too short for drains to tell, answers every loss in it
-//!   and grows slower than they do (see `others`).
+//!   than that, while others fill a queue too short for drains to tell, answers every loss in it,
+//!   at whatever delay if it holds but a few packets, and grows slower than they do (see `others`).
 
 mod carried;
 mod compete;

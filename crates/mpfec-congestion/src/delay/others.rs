@@ -21,6 +21,9 @@ pub(super) struct Others {
     /// Part of the rounds in which a queue stood although what we had in flight does not fill the
     /// path, 0..1.
     presence: f64,
+    /// Part of the rounds in which we had far less than the path carries of a queue that is too
+    /// short for bursts, and never was empty, 0..1.
+    crowd: f64,
     /// Part of what the path carried at best that others have, a mean, 0..1.
     theirs: f64,
 }
@@ -47,6 +50,8 @@ impl Delay {
         let floor = self.floor_seconds();
         let carried = self.carried.part(self.part).max(1.0);
         let (window, delivered) = (self.window, self.delivered_mean);
+        let lacks =
+            self.rate < MISSING * carried && carried * floor >= FEWEST && self.favours_paced();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -59,10 +64,14 @@ impl Delay {
         };
         let is_unfilled = ours < UNFILLED * held;
         let others = &mut steady.others;
-        if limited && is_unfilled && steady.drain == Drain::No {
+        if limited && steady.drain == Drain::No {
             let noise = (ONE_PACKET / carried).max(NOISE * floor);
-            let stands = f64::from(u8::from(round.delay_mean() > noise));
-            others.presence += (stands - others.presence) / WATCHED;
+            if is_unfilled || lacks {
+                let stands = f64::from(u8::from(round.delay_mean() > noise));
+                others.presence += (stands - others.presence) / WATCHED;
+            }
+            let stands = f64::from(u8::from(lacks && round.delay_min() > noise));
+            others.crowd += (stands - others.crowd) / WATCHED;
         }
         let theirs = (1.0 - delivered / carried).max(0.0);
         others.theirs += (theirs - others.theirs) / WATCHED;
@@ -81,6 +90,15 @@ impl Delay {
             && steady.quiet_rounds < QUIET
             && self.evidence.baseline() < TCP_SURVIVES;
         is_excessive.then_some(share)
+    }
+
+    /// Whether others keep a queue full that is too short for its delay to show when it overflows:
+    /// then any loss beyond the link's own is its overflow.
+    pub(super) fn is_crowded(&self) -> bool {
+        let Mode::Steady(steady) = &self.mode else {
+            return false;
+        };
+        steady.others.crowd > PRESENT && self.favours_paced()
     }
 
     /// Whether the queue holds so few packets that it drops some of each burst of TCP's, while
@@ -201,6 +219,10 @@ const GROWN: f64 = 1.2;
 const WATCHED: f64 = 100.0;
 /// Part of what a path held at best that no queue of ours stands with.
 const UNFILLED: f64 = 0.85;
+/// Part of what a path carried at best; who sends less while a queue stands has it with others.
+const MISSING: f64 = 0.88;
+/// Packets that a path holds at least if that part is to be no chance.
+const FEWEST: f64 = 12.0;
 /// Packets of a path that holds so few that what waits for its acknowledgement is a large part.
 const FEW: f64 = 32.0;
 /// Part of the empty path's round trip that is no queue.

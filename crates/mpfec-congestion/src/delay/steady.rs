@@ -151,7 +151,12 @@ impl Delay {
         self.watch_others(round, limited);
         let is_excessive = self.excessive_share().is_some();
         let excess = if is_excessive && !round.app_limited {
-            excess.max(self.evidence.lost_at_high_delay())
+            let lost = if self.is_crowded() {
+                self.evidence.lost_beyond_baseline()
+            } else {
+                0.0
+            };
+            excess.max(self.evidence.lost_at_high_delay()).max(lost)
         } else {
             excess
         };

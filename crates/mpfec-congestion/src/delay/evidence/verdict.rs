@@ -109,6 +109,17 @@ impl Evidence {
         }
     }
 
+    /// Share of the packets that was lost of late, at whatever delay: 0 if it is less than one, or
+    /// less than twice what the link loses by itself, in bursts as long as its losses have.
+    pub(in crate::delay) fn lost_beyond_baseline(&self) -> f64 {
+        let own = 2.0 * self.baseline * self.recent.packets;
+        if self.recent.lost >= self.dispersion() * (1.0 + own) {
+            self.recent.share()
+        } else {
+            0.0
+        }
+    }
+
     /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
     /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
     /// deviations of the difference, 3.5 where the delay would show a queue.

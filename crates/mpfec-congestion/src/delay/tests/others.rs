@@ -364,3 +364,45 @@ fn in_a_queue_that_drops_bursts_who_is_paced_grows_slower_and_shrinks_further_as
         assert_eq!(control.fewest(), fewest, "{longest}");
     }
 }
+
+#[test]
+fn beside_others_in_a_queue_of_five_packets_a_loss_is_its_overflow_though_no_delay_shows_it() {
+    // Packets per second of 1000, least delay in a round, and the longest that was seen.
+    let cases = [
+        (800.0, 0.004, 0.005, true, "others keep five packets there"),
+        (800.0, 0.001, 0.005, false, "the queue is empty at times"),
+        (
+            950.0,
+            0.004,
+            0.005,
+            false,
+            "the path carries all that it can",
+        ),
+        (
+            800.0,
+            0.004,
+            0.02,
+            false,
+            "an overflow of twenty would show",
+        ),
+    ];
+    for (rate, least, longest, is_crowded, why) in cases {
+        let mut control = watched(rate, 0.0, 0);
+        control.evidence.forget_delays();
+        see(&mut control, longest, (70.0, 0), Lesson::None);
+        // The window fills the path, and a queue of our own could be what is seen.
+        (control.window, control.rate) = (105.0, rate);
+        let mut seen = Round::new();
+        (seen.acked, seen.delay_sum, seen.rise_min) = (1.0, 0.004, least);
+        for _ in 0..300 {
+            control.watch_others(&seen, true);
+        }
+        assert_eq!(control.is_crowded(), is_crowded, "{why}");
+        see(&mut control, 0.0, (1.0, 0), Lesson::None);
+        see(&mut control, 0.0, (99.0, 1), Lesson::None);
+        control.window = 100.0;
+        round(&mut control, rate, 0.0, 1);
+        let is_cut = control.window < 75.0;
+        assert_eq!(is_cut, is_crowded, "{why}: {:.1}", control.window);
+    }
+}
