@@ -31,9 +31,8 @@ pub struct TransportConfig {
     /// holds the peer back. It never shrinks.
     pub stream_window: u64,
     /// The same for all streams together, which bounds what a peer can make this end keep:
-    /// 64 MiB if not set; from `stream_window` to 4 GiB. A connection has all of it from the
-    /// start, so that streams that nobody reads for a while leave the others something: seven of
-    /// them, with windows that have not grown.
+    /// 64 MiB if not set; from `stream_window` to 4 GiB. A connection begins with 12 MiB of it: one
+    /// stream that nobody reads leaves the others something, two stop them until they are read.
     pub connection_window: u64,
     /// Bytes that writers may be ahead of what the peer has received, per connection, at most:
     /// 64 MiB if not set; 16 KiB to 4 GiB. Of what has not left yet they may write about as
@@ -99,6 +98,11 @@ impl TransportConfig {
     /// The window that a stream begins with.
     pub(crate) fn first_stream_window(&self) -> u64 {
         self.stream_window.min(FIRST_STREAM_WINDOW)
+    }
+
+    /// The window that all streams together begin with.
+    pub(crate) fn first_connection_window(&self) -> u64 {
+        self.connection_window.min(FIRST_CONNECTION_WINDOW)
     }
 }
 
@@ -198,6 +202,8 @@ impl ClientConfig {
 
 /// 100 Mbit/s at 200 ms, lost symbols included, take so much.
 const FIRST_STREAM_WINDOW: u64 = 8 << 20;
+/// A stream that is not read leaves the others a third.
+const FIRST_CONNECTION_WINDOW: u64 = 12 << 20;
 /// No wait is longer: a year, which can be added to any instant.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 

@@ -31,8 +31,8 @@ pub(crate) struct SendQueue {
     deficient: usize,
     buffered: u64,
     next_sequence: u64,
-    /// Start of the latest block that began to leave.
-    start: u64,
+    /// For each priority, the start of the latest block that began to leave.
+    starts: BTreeMap<Reverse<i32>, u64>,
     /// Symbols of blocks that went first for having been idle, less those of the others.
     ahead: u32,
     /// Kept if congestion control asks for it.
@@ -146,21 +146,28 @@ impl SendQueue {
     }
 
     /// Adds an empty block of a stream that has had `had` symbols; one that `hurries` goes before
-    /// what others have queued, even if its stream was never idle.
+    /// what others have queued, even if its stream was never idle, and none before `after`, the newest
+    /// block of its stream that has not left as a whole.
     pub(crate) fn insert(
         &mut self,
         block: BlockSender,
         priority: i32,
         had: u64,
         hurries: bool,
+        after: Option<Slot>,
     ) -> Placed {
         let served = self.served(Reverse(priority));
         let is_due = had <= served.symbols + EARLY;
         let waits = !(is_due || hurries) || self.ahead >= TURN;
         let had = had.max(served.symbols);
+        let start = if waits { had } else { served.start };
+        let own = after.map(|slot| self.entry(slot).key);
+        let (start, waits) = own.map_or((start, waits), |own| {
+            (start, waits).max((own.start, own.waits))
+        });
         let key = Key {
             priority: Reverse(priority),
-            start: if waits { had } else { served.start },
+            start,
             waits,
             sequence: self.next_sequence,
         };
@@ -196,7 +203,7 @@ impl SendQueue {
             .next();
         let (start, left) = match first {
             Some((key, view)) => (key.start, view.source_symbols - view.unsent),
-            None => (self.start, 0),
+            None => (self.starts.get(&priority).copied().unwrap_or(0), 0),
         };
         Served {
             start,
@@ -224,7 +231,8 @@ impl SendQueue {
         let result = self.change(slot, change);
         let left = before.saturating_sub(self.get(slot).1.unsent);
         let key = self.entry(slot).key;
-        self.start = self.start.max(key.start);
+        let latest = self.starts.entry(key.priority).or_default();
+        *latest = key.start.max(*latest);
         self.ahead = if key.waits {
             self.ahead.saturating_sub(left)
         } else {

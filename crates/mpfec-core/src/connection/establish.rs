@@ -226,7 +226,7 @@ pub(crate) fn parameters(config: &TransportConfig, issued: &[IssuedId]) -> Trans
     TransportParameters {
         max_idle_timeout: config.idle_timeout,
         max_udp_payload_size: u64::from(config.max_mtu),
-        initial_max_data: config.connection_window,
+        initial_max_data: config.first_connection_window(),
         initial_max_stream_data_bidi_local: config.first_stream_window(),
         initial_max_stream_data_bidi_remote: config.first_stream_window(),
         initial_max_stream_data_uni: config.first_stream_window(),

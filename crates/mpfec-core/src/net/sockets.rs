@@ -104,10 +104,13 @@ impl Sockets {
     ) -> io::Result<FourTuple> {
         let known = self
             .bound
-            .iter()
+            .iter_mut()
             .find(|bound| bound.local.as_ref() == Some(local) && bound.is_ipv4 == remote.is_ipv4());
         let socket = match known {
-            Some(bound) => bound.id,
+            Some(bound) => {
+                bound.was_unused = false;
+                bound.id
+            }
             None => {
                 let socket = bind(local, remote)?;
                 self.add(socket, Some(local.clone()))

@@ -135,7 +135,10 @@ impl Streams {
                 undated: Vec::new(),
             },
             receiving: recv::Shared {
-                credit: ReceiveCredit::new(config.connection_window, config.connection_window),
+                credit: ReceiveCredit::new(
+                    config.first_connection_window(),
+                    config.connection_window,
+                ),
                 ready: 0,
                 rounds: Rounds::even(Duration::ZERO),
                 pending_blocks: 0,

@@ -263,7 +263,10 @@ impl SendStream {
         }
         let hurries = self.deadline.is_some();
         let had = self.had(shared.symbol_size);
-        let placed = shared.queue.insert(block, self.priority, had, hurries);
+        let mut unsent = self.blocks.iter().rev().copied().flatten();
+        let after = unsent.find(|slot| shared.queue.get(*slot).1.unsent > 0);
+        let queue = &mut shared.queue;
+        let placed = queue.insert(block, self.priority, had, hurries, after);
         let slot = placed.slot;
         self.had = placed.had;
         // What may go first for its hurry is not held against its stream.

@@ -19,7 +19,7 @@ fn block(stream: u64, sbn: u64) -> BlockSender {
 
 /// Adds a full block of 64 symbols of a stream that has had `had`; returns what it has had then.
 fn add(queue: &mut SendQueue, stream: u64, sbn: u64, priority: i32, had: u64) -> (Slot, u64) {
-    let placed = queue.insert(block(stream, sbn), priority, had, false);
+    let placed = queue.insert(block(stream, sbn), priority, had, false, None);
     queue.with(placed.slot, |block, view| {
         block.append(&[0; 640], 64, view);
     });
@@ -70,7 +70,7 @@ fn small_messages_in_a_row_do_not_wait_for_a_block_of_others_as_long_as_they_hav
         if sbn > 0 {
             leave(&mut queue, slot, 1);
         }
-        let placed = queue.insert(block(1, sbn), 0, messages, false);
+        let placed = queue.insert(block(1, sbn), 0, messages, false, None);
         messages = placed.had + 1;
         queue.with(placed.slot, |block, view| {
             block.append(&[0; 10], 64, view);
@@ -113,6 +113,23 @@ fn a_stream_that_gets_the_priority_of_others_takes_turns_with_them_however_far_t
     }
 }
 
+#[test]
+fn a_block_goes_before_none_of_its_own_stream_however_near_its_turn_or_its_deadline_is() {
+    let mut queue = SendQueue::default();
+    let (first, had) = add(&mut queue, 0, 0, 0, 0);
+    leave(&mut queue, first, 64);
+    let placed = queue.insert(block(0, 1), 0, had, false, None);
+    queue.with(placed.slot, |block, view| {
+        block.append(&[0; 640], 64, view);
+    });
+    // Four symbols are left: within what a stream may be early.
+    leave(&mut queue, placed.slot, 60);
+    for (sbn, hurries) in [(2, false), (3, true)] {
+        queue.insert(block(0, sbn), 0, 128, hurries, Some(placed.slot));
+    }
+    assert_eq!(names(&queue)[1..], [(0, 1), (0, 2), (0, 3)]);
+}
+
 proptest! {
     #[test]
     fn every_block_stays_with_its_view(steps in prop::collection::vec((0_u8..4, 0_usize..64, -2_i32..3), 1..400)) {
@@ -122,7 +139,7 @@ proptest! {
         for (step, pick, priority) in steps {
             match step {
                 0 | 1 => {
-                    let slot = queue.insert(block(u64::from(count), 0), priority, 0, count % 3 == 0).slot;
+                    let slot = queue.insert(block(u64::from(count), 0), priority, 0, count % 3 == 0, None).slot;
                     queue.with(slot, |_, view| view.lost_once = count);
                     live.push((slot, count));
                     count += 1;
@@ -155,7 +172,7 @@ proptest! {
         for (sbn, (step, pick, bytes)) in (0..).zip(steps) {
             let slot = (!live.is_empty()).then(|| pick % live.len());
             match (step, slot) {
-                (0, _) => live.push(queue.insert(block(pick as u64 % 3, sbn), 0, 0, false).slot),
+                (0, _) => live.push(queue.insert(block(pick as u64 % 3, sbn), 0, 0, false, None).slot),
                 (1, Some(at)) => {
                     queue.with(live[at], |block, view| block.append(&vec![0; bytes], 64, view));
                 }

@@ -176,7 +176,9 @@ impl Driver {
     /// A socket failed and was dropped. If its interface or address is soon there again, the
     /// watch may never see that it was not: so whoever used it looks.
     pub(super) fn socket_failed(&mut self, socket: SocketId) {
+        // What an application opened from an address of its choice is its own to open again.
         let local = self.sockets.made_for(socket);
+        let local = local.filter(|local| matches!(local, LocalAddress::Interface(_)));
         let now = clock::now();
         for entry in self.connections.values_mut() {
             let used = tuples(&entry.shared.lock().connection);
@@ -199,7 +201,10 @@ impl Driver {
         };
         if event.change == PathChange::Up {
             entry.retries.on_answer(&local);
-        } else if event.reason == PathReason::NeverAnswered && entry.follow.is_some() {
+        } else if event.reason == PathReason::NeverAnswered
+            && entry.follow.is_some()
+            && matches!(local, LocalAddress::Interface(_))
+        {
             let now = clock::now();
             entry.retries.later(now, local, RETRY_UNANSWERED);
         }

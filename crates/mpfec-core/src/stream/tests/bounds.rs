@@ -352,23 +352,6 @@ fn a_stream_that_is_not_read_leaves_the_others_a_part_of_the_largest_window() {
     assert_eq!(net.client.write(other, &[1; 1 << 20]), Ok(1 << 20));
 }
 
-#[test]
-fn six_streams_that_nobody_reads_leave_a_seventh_its_whole_window() {
-    let config = config(CodecKind::RaptorQ);
-    let mut net = Net::new(&config, Faults::default(), 1);
-    for _ in 0..6 {
-        let unread = net.client.open(Dir::Uni).unwrap();
-        let mut written = 0;
-        while let Ok(bytes) = net.client.write(unread, &[1; 100_000]) {
-            written += bytes as u64;
-            net.step();
-        }
-        assert_eq!(written, config.first_stream_window());
-    }
-    let other = net.client.open(Dir::Uni).unwrap();
-    assert_eq!(net.client.write(other, &[1; 1 << 20]), Ok(1 << 20));
-}
-
 /// Writes what the windows allow, `rounds` times, of which all but the first symbol arrives.
 /// Returns how much that was.
 fn leave_a_gap(net: &mut Net, id: StreamId, rounds: usize) -> u64 {

@@ -325,7 +325,7 @@ pub(super) fn config(codec: CodecKind) -> TransportConfig {
 
 pub(super) fn limits(config: &TransportConfig) -> StreamLimits {
     StreamLimits {
-        max_data: config.connection_window,
+        max_data: config.first_connection_window(),
         bidi_local: config.first_stream_window(),
         bidi_remote: config.first_stream_window(),
         uni: config.first_stream_window(),
