@@ -7,6 +7,7 @@ use mpfec_core::{CodecKind, Profile, RedundancyKind, TransportConfig};
 use crate::args::Expert;
 use crate::choice::Redundancy;
 use crate::error::CliError;
+use crate::linked::ANSWER;
 
 /// The profile with what was said about its parts.
 pub(crate) fn profile(expert: &Expert) -> Profile {
@@ -96,6 +97,7 @@ pub(crate) fn remote_transport(expert: &Expert) -> TransportConfig {
 /// last for some time belong to what is measured.
 pub(crate) fn local_transport(expert: &Expert) -> TransportConfig {
     TransportConfig {
+        handshake_timeout: ANSWER,
         idle_timeout: LOCAL_PATIENCE,
         keep_alive: KEEP_ALIVE,
         ..transport(expert)

@@ -34,7 +34,6 @@ pub(crate) async fn connect(
                 ConnectingError::TimedOut { .. } => unreachable(links),
                 error => error.into(),
             }),
-            () = tokio::time::sleep_until((began + ANSWER).into()) => break Err(unreachable(links)),
             _ = ticks.tick() => {
                 if !std::mem::replace(&mut is_told, true) {
                     output.say(&format!("no answer over {} yet", names(links)));

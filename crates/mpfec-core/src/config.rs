@@ -45,7 +45,8 @@ pub struct TransportConfig {
     /// Unidirectional streams that the peer may have open at once: 100 if not set; at most
     /// 2^20.
     pub max_streams_uni: u64,
-    /// Source symbols in a block at most (K_max): 64 if not set; 1 to 1024.
+    /// Source symbols in a block at most (K_max): 64 if not set; 1 to 1024, of which a profile
+    /// with the linear code uses 256.
     pub max_block_symbols: u16,
     /// Largest UDP payload to look for on a path: 1472 bytes if not set; 1200 to 9000.
     pub max_mtu: u16,

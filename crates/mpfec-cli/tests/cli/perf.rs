@@ -63,16 +63,18 @@ fn result(ended: &Ended) -> Value {
     result
 }
 
+const ONCE: [&str; 6] = [
+    "perf",
+    "server",
+    "--once",
+    "--json",
+    "--listen",
+    "127.0.0.1:0",
+];
+
 /// Measures once towards a server of its own.
 fn measure(flags: &[&str]) -> Value {
-    let (server, ticket) = serve(&[
-        "perf",
-        "server",
-        "--once",
-        "--json",
-        "--listen",
-        "127.0.0.1:0",
-    ]);
+    let (server, ticket) = serve(&ONCE);
     let ticket = ticket.to_string();
     let words = ["perf", "client", "--json", &ticket];
     let ended = Mpfec::start(words.iter().chain(flags)).end(LONG);
@@ -140,14 +142,7 @@ fn a_measurement_ends_in_time_however_slow_the_links_are() {
 
 #[test]
 fn a_measurement_in_which_nothing_arrives_says_so() {
-    let (server, ticket) = serve(&[
-        "perf",
-        "server",
-        "--once",
-        "--json",
-        "--listen",
-        "127.0.0.1:0",
-    ]);
+    let (server, ticket) = serve(&ONCE);
     let long = PathSetup::symmetric("long", 10_000_000, Duration::from_millis(1400), 0.0);
     let (_relay, ticket) = links(&ticket, &[long]);
     let ticket = ticket.to_string();

@@ -31,8 +31,9 @@ pub(crate) struct SendQueue {
     deficient: usize,
     buffered: u64,
     next_sequence: u64,
-    /// For each priority, the start of the latest block that began to leave.
+    /// The latest start of a block that began to leave: of each of some priorities, and of all.
     starts: BTreeMap<Reverse<i32>, u64>,
+    latest: u64,
     /// Symbols of blocks that went first for having been idle, less those of the others.
     ahead: u32,
     /// Kept if congestion control asks for it.
@@ -203,7 +204,7 @@ impl SendQueue {
             .next();
         let (start, left) = match first {
             Some((key, view)) => (key.start, view.source_symbols - view.unsent),
-            None => (self.starts.get(&priority).copied().unwrap_or(0), 0),
+            None => (*self.starts.get(&priority).unwrap_or(&self.latest), 0),
         };
         Served {
             start,
@@ -227,18 +228,33 @@ impl SendQueue {
         slot: Slot,
         change: impl FnOnce(&mut BlockSender, &mut BlockView) -> R,
     ) -> R {
-        let before = self.get(slot).1.unsent;
+        let (before, symbols) = {
+            let view = self.get(slot).1;
+            (view.unsent, view.source_symbols)
+        };
+        let key = self.entry(slot).key;
+        if before == symbols {
+            self.begin(key);
+        }
         let result = self.change(slot, change);
         let left = before.saturating_sub(self.get(slot).1.unsent);
-        let key = self.entry(slot).key;
-        let latest = self.starts.entry(key.priority).or_default();
-        *latest = key.start.max(*latest);
         self.ahead = if key.waits {
             self.ahead.saturating_sub(left)
         } else {
             self.ahead.saturating_add(left).min(TURN)
         };
         result
+    }
+
+    /// A block begins to leave.
+    fn begin(&mut self, key: Key) {
+        let is_known = self.starts.contains_key(&key.priority);
+        if !is_known && self.starts.len() >= MOST_PRIORITIES {
+            self.starts.pop_first();
+        }
+        let start = self.starts.entry(key.priority).or_default();
+        *start = key.start.max(*start);
+        self.latest = key.start.max(self.latest);
     }
 
     fn change<R>(
@@ -394,6 +410,10 @@ struct Served {
     /// The same, and what of it has left.
     symbols: u64,
 }
+
+/// Priorities whose starts are kept. An application that gives each frame one of its own has more,
+/// and those count from the latest start of all.
+const MOST_PRIORITIES: usize = 16;
 
 /// Symbols that a stream may have had more than the others and not wait for them.
 const EARLY: u64 = 8;

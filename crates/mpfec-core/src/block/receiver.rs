@@ -304,9 +304,10 @@ impl BlockReceiver {
         }
         let wanted = match self.length {
             Some(length) => end.max(length as usize),
-            None => end
-                .max(FEW_SYMBOLS * self.size.bytes() + self.taken)
-                .max(2 * self.data.len() + self.taken),
+            None => {
+                let few = FEW_SYMBOLS * self.size.bytes();
+                end.max(self.taken + few.max(2 * self.data.len()))
+            }
         };
         self.data.reserve(wanted - self.taken - self.data.len());
     }

@@ -263,9 +263,12 @@ impl SendStream {
         }
         let hurries = self.deadline.is_some();
         let had = self.had(shared.symbol_size);
-        let mut unsent = self.blocks.iter().rev().copied().flatten();
-        let after = unsent.find(|slot| shared.queue.get(*slot).1.unsent > 0);
         let queue = &mut shared.queue;
+        let mut blocks = self.blocks.iter().rev().copied().flatten();
+        let after = match queue.unsent_of(self.id) {
+            0 => None,
+            _ => blocks.find(|slot| queue.get(*slot).1.unsent > 0),
+        };
         let placed = queue.insert(block, self.priority, had, hurries, after);
         let slot = placed.slot;
         self.had = placed.had;

@@ -130,6 +130,17 @@ fn a_block_goes_before_none_of_its_own_stream_however_near_its_turn_or_its_deadl
     assert_eq!(names(&queue)[1..], [(0, 1), (0, 2), (0, 3)]);
 }
 
+#[test]
+fn a_priority_for_each_frame_is_not_remembered_for_ever() {
+    let mut queue = SendQueue::default();
+    for priority in 0..1000 {
+        let (slot, _) = add(&mut queue, 0, 0, priority, 0);
+        leave(&mut queue, slot, 64);
+        queue.remove(slot);
+    }
+    assert!(queue.starts.len() <= 16, "{}", queue.starts.len());
+}
+
 proptest! {
     #[test]
     fn every_block_stays_with_its_view(steps in prop::collection::vec((0_u8..4, 0_usize..64, -2_i32..3), 1..400)) {
