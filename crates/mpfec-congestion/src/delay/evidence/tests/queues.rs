@@ -76,9 +76,10 @@ fn a_queue_that_overflows_here_and_there_is_noticed_though_the_application_pause
 
 #[test]
 fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pause() {
-    // A queue of 40 ms was full once; since then 5 ms of it stand, and one packet of 1000 is lost.
+    // A queue of 40 ms was full for two rounds; since then 5 ms of it stand, and one packet of 1000
+    // is lost.
     let mut flow = Flow::new(9, 0.0).started();
-    flow.run(1, 0.04);
+    flow.run(2, 0.04);
     flow.run(150, 0.005);
     let mut evidence = flow.evidence;
     let delays = Delays {
