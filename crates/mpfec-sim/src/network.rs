@@ -2,6 +2,7 @@
 
 mod address;
 mod join;
+mod pause;
 mod way;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use self::address::Addresses;
 pub use self::join::PathEnds;
+use self::pause::Pauses;
 use self::way::{Receiver, Way, Ways};
 use crate::{Change, Host, Link, LinkConfig, Packet, clock};
 
@@ -35,6 +37,7 @@ pub struct Network<H> {
     epoch: Instant,
     now: Instant,
     hosts: Vec<Named<H>>,
+    pauses: Pauses,
     links: Vec<Named<Link<Transit>>>,
     addresses: Addresses,
     routes: BTreeMap<(SocketAddr, SocketAddr), Arc<[LinkId]>>,
@@ -77,6 +80,8 @@ pub enum Action {
         /// The address others see.
         outside: SocketAddr,
     },
+    /// A host stands still for so long: what arrives waits in its sockets, and its timers are late.
+    Pause(HostId, Duration),
 }
 
 /// A host or a link, and when it has something to do.
@@ -109,6 +114,7 @@ impl<H: Host> Network<H> {
             epoch,
             now: epoch,
             hosts: Vec::new(),
+            pauses: Pauses::default(),
             links: Vec::new(),
             addresses: Addresses::default(),
             routes: BTreeMap::new(),
@@ -134,6 +140,7 @@ impl<H: Host> Network<H> {
             touched: true,
         });
         self.ways.push(Ways::default());
+        self.pauses.add_host();
         HostId(self.hosts.len() - 1)
     }
 
@@ -187,6 +194,7 @@ impl<H: Host> Network<H> {
                 self.generation += 1;
                 self.addresses.rebind(inside, outside);
             }
+            Action::Pause(host, time) => self.pauses.begin(host.0, self.now + time),
         }
     }
 
@@ -280,7 +288,10 @@ impl<H: Host> Network<H> {
     /// When something will happen next, not counting what hosts want to send now.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let hosts = self.hosts.iter().filter_map(Named::host_due);
+        let hosts = self.hosts.iter().enumerate().filter_map(|(index, host)| {
+            let resumes = self.pauses.until(index);
+            resumes.or_else(|| host.host_due())
+        });
         let links = self.links.iter().filter_map(|link| link.due);
         let action = self.actions.first_key_value().map(|(&(at, _), _)| at);
         hosts.chain(links).chain(action).min()
@@ -326,7 +337,7 @@ impl<H: Host> Network<H> {
             self.idle_turns = 0;
         }
         self.counters.turns += 1;
-        let has_moved = self.fire_actions() | self.deliver();
+        let has_moved = self.fire_actions() | self.end_pauses() | self.deliver();
         self.fire_timers();
         self.idle_turns = if has_moved { 0 } else { self.idle_turns + 1 };
         if self.idle_turns > MOST_IDLE_TURNS {
@@ -346,7 +357,7 @@ impl<H: Host> Network<H> {
     /// new.
     fn flush(&mut self) {
         for index in 0..self.hosts.len() {
-            if !self.hosts[index].touched {
+            if !self.hosts[index].touched || self.pauses.until(index).is_some() {
                 continue;
             }
             let mut sent = 0;
@@ -439,7 +450,20 @@ impl<H: Host> Network<H> {
             }
             self.recorded.push_back(packet.clone());
         }
-        self.host_mut(host).handle_datagram(now, packet);
+        if let Some(packet) = self.pauses.hold(host.0, packet) {
+            self.host_mut(host).handle_datagram(now, packet);
+        }
+    }
+
+    fn end_pauses(&mut self) -> bool {
+        let (now, mut has_ended) = (self.now, false);
+        while let Some((host, waiting)) = self.pauses.end(now) {
+            has_ended = true;
+            for packet in waiting {
+                self.host_mut(HostId(host)).handle_datagram(now, packet);
+            }
+        }
+        has_ended
     }
 
     fn fire_actions(&mut self) -> bool {
@@ -473,7 +497,10 @@ impl<H: Host> Network<H> {
     }
 
     fn fire_timers(&mut self) {
-        for host in &mut self.hosts {
+        for (index, host) in self.hosts.iter_mut().enumerate() {
+            if self.pauses.until(index).is_some() {
+                continue;
+            }
             // One that has just got something says anew when it is due, once it has sent what
             // it wants: that may be now.
             if !host.touched && host.due.is_some_and(|at| at <= self.now) {

@@ -116,6 +116,39 @@ fn letting_time_pass_in_pieces_makes_no_difference() {
 }
 
 #[test]
+fn a_host_that_stands_still_gets_afterwards_all_that_came_and_its_timers_are_late() {
+    let (mut network, client, server, _) = joined(&two_paths(), 1, ms(10));
+    network.schedule(ms(500), Action::Pause(server, ms(80)));
+    // The longer one counts.
+    network.schedule(ms(510), Action::Pause(server, ms(20)));
+    network.schedule(ms(700), Action::Pause(client, ms(55)));
+    network.run_for(ms(1_000));
+    let epoch = network.epoch;
+    let arrivals = |host| {
+        let arrived = &network.host(host).arrived;
+        arrived.iter().map(move |(at, _)| *at - epoch)
+    };
+    let is_within = |at: &Duration, from: u64, to: u64| ms(from) < *at && *at < ms(to);
+    assert_eq!(
+        arrivals(server)
+            .filter(|at| is_within(at, 500, 580))
+            .count(),
+        0
+    );
+    // 100 packets a second, some of which get lost.
+    assert!(arrivals(server).filter(|at| *at == ms(580)).count() >= 6);
+    assert_eq!(
+        arrivals(client)
+            .filter(|at| is_within(at, 700, 755))
+            .count(),
+        0
+    );
+    assert!(arrivals(client).filter(|at| *at == ms(755)).count() >= 4);
+    // Every 10 ms until 690 ms, and from 755 ms on.
+    assert_eq!(network.host(client).sent, 70 + 25);
+}
+
+#[test]
 fn packets_take_the_time_of_their_path_and_keep_their_marks() {
     let (mut network, client, server, ends) = joined(&two_paths(), 1, ms(1_000));
     network.run_for(ms(1_500));

@@ -6,6 +6,7 @@ mod change;
 mod chart;
 mod check;
 mod grid;
+mod pauses;
 mod place;
 mod plan;
 mod traffic;
@@ -23,6 +24,7 @@ use self::change::ChangeTable;
 use self::chart::ChartTable;
 use self::check::ClaimTable;
 use self::grid::GridTable;
+use self::pauses::PausesTable;
 use self::place::Trouble;
 pub(super) use self::place::ranked;
 use self::plan::{LinkTables, PathTables};
@@ -66,6 +68,7 @@ struct ScenarioTable {
     send_buffer_kib: Option<f64>,
     block_symbols: Option<f64>,
     packet_bytes: Option<f64>,
+    pauses: Option<PausesTable>,
     application: Option<ApplicationTable>,
     #[serde(rename = "link", default)]
     links: Vec<LinkTables>,

@@ -18,6 +18,7 @@
 //! block_symbols = 64                # source symbols in a block at most, 1 to 1024 (64)
 //! use_paths = ["A", "B"]            # the paths that there are (all); for cases with fewer of them
 //! packet_bytes = 1500               # largest packet, IPv4 and UDP headers included, 1228 to 9028 (1500)
+//! pauses = { every_s = 2, most_ms = 80 }        # both ends stand still so often, for up to so long (never)
 //!
 //! [application]                     # what the client sends to the server; bulk without an end
 //! kind = "blocks"

@@ -49,6 +49,7 @@ pub mod format;
 mod metrics;
 mod number;
 mod overrides;
+mod pauses;
 mod pool;
 mod run;
 mod statistics;
@@ -68,6 +69,7 @@ pub use self::claim::{Bounds, Check, Claim, Condition, Figure, Outcome, Verdict}
 pub use self::error::{ScenarioError, ScenarioProblem};
 pub use self::file::{MOST_BYTES, MOST_CELLS};
 pub use self::number::Short;
+pub use self::pauses::Pauses;
 pub use self::pool::{Progress, run_all};
 pub use self::statistics::Summary;
 pub use self::topology::{Lent, LinkChange, SharedLink};
@@ -160,6 +162,8 @@ pub struct Plan {
     pub block_symbols: Option<u16>,
     /// Largest UDP payload in bytes.
     pub max_mtu: Option<u16>,
+    /// How often both ends of the connections under test stand still, if they do.
+    pub pauses: Option<Pauses>,
 }
 
 /// What came out of one run.

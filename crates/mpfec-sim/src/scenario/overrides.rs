@@ -136,6 +136,7 @@ pub(super) const SETTABLE: &[&str] = &[
     "link",
     "packet_bytes",
     "path",
+    "pauses",
     "recv_buffer_kib",
     "sample_s",
     "send_buffer_kib",
@@ -219,7 +220,7 @@ mod tests {
             ),
             (
                 "claim.1.text",
-                "there is no settable key \"claim.1.text\"; there are application, block_symbols, change, duration_s, link, packet_bytes, path, recv_buffer_kib, sample_s, send_buffer_kib, start_s, traffic, use_paths, warmup_s",
+                "there is no settable key \"claim.1.text\"; there are application, block_symbols, change, duration_s, link, packet_bytes, path, pauses, recv_buffer_kib, sample_s, send_buffer_kib, start_s, traffic, use_paths, warmup_s",
             ),
             (
                 "change.2.at_s",

@@ -76,6 +76,7 @@ impl ScenarioTable {
             // IPv4 and UDP headers are on the link besides.
             max_mtu: number("packet_bytes", self.packet_bytes, 1228.0, 9028.0)?
                 .map(|bytes| bytes as u16 - 28),
+            pauses: self.pauses.as_ref().map(|table| table.read()).transpose()?,
         };
         if let Some(table) = &self.application {
             plan.application = table.read(Limits {

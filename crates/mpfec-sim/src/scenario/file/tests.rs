@@ -407,6 +407,10 @@ fn mistakes_at_the_top_of_a_file_are_named_too() {
             "a.toml, line 2: a time series has at most 100000 steps of sample_s",
         ),
         (
+            "name = \"a\"\npauses = { every_s = 0, most_ms = 80 }",
+            "a.toml, line 2: every_s is 0, which is not from 0.1 to 100000",
+        ),
+        (
             "name = \"a\"\nblock_symbols = 2000",
             "a.toml, line 2: block_symbols is 2000, which is not from 1 to 1024",
         ),

@@ -82,6 +82,11 @@ impl World {
             .iter()
             .map(|traffic| builder.flow(traffic))
             .collect();
+        if let Some(pauses) = plan.pauses {
+            let hosts = pairs.iter().flat_map(|pair| [pair.client, pair.server]);
+            let time = plan.start + plan.warmup + plan.duration;
+            pauses.schedule(&mut builder.network, hosts, time, seed);
+        }
         let epoch = builder.network.now();
         let mut timeline = Vec::new();
         for (flow, traffic) in plan.traffic.iter().enumerate() {

@@ -1,0 +1,33 @@
+//! `pauses`: how often hosts stand still.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::place::{Trouble, range};
+use super::traffic::LONGEST_S;
+use crate::scenario::Pauses;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PausesTable {
+    every_s: f64,
+    most_ms: f64,
+}
+
+impl PausesTable {
+    pub(super) fn read(&self) -> Result<Pauses, Trouble> {
+        let every = range("every_s", self.every_s, LEAST_EVERY_S, LONGEST_S)
+            .map_err(|problem| Trouble::at(["pauses", "every_s"], problem))?;
+        let most = range("most_ms", self.most_ms, 0.0, LONGEST_MS)
+            .map_err(|problem| Trouble::at(["pauses", "most_ms"], problem))?;
+        Ok(Pauses {
+            every: Duration::from_secs_f64(every),
+            most: Duration::from_secs_f64(most / 1e3),
+        })
+    }
+}
+
+/// More often would be a million pauses in the longest run.
+const LEAST_EVERY_S: f64 = 0.1;
+const LONGEST_MS: f64 = 10_000.0;
