@@ -78,6 +78,8 @@ pub(super) struct Delays {
     pub(super) swing: f64,
     /// What the bottleneck takes for one packet.
     pub(super) packet_time: f64,
+    /// What of it a host may have made that stood still.
+    pub(super) stalled: f64,
 }
 
 /// What an acknowledgement's packets may be used for.
@@ -132,6 +134,7 @@ impl Evidence {
             least,
             swing,
             packet_time,
+            stalled,
         }: Delays,
         acked: f64,
         Losses {
@@ -146,7 +149,7 @@ impl Evidence {
         self.last_delay = own;
         (self.swing, self.swing_packets) = (swing, swing / packet_time);
         self.delay_max = self.delay_max.max(own);
-        self.depth.on_delay(own);
+        self.depth.on_delay(own - stalled);
         let noise = (2.0 * packet_time).min(0.004);
         let half = if self.pauses {
             0.5 * self.delay_max
@@ -184,7 +187,7 @@ impl Evidence {
                 && drained == 0.0
                 && self.knows_baseline()
                 && !self.knows_clean_loss_well()
-                && self.delay_max > LONG * packet_time;
+                && self.depth.full() > LONG * packet_time;
             if lesson == Lesson::StartingUp || is_clear {
                 self.teach(low.packets, low.lost, false);
             }

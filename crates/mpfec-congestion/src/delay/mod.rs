@@ -32,7 +32,8 @@
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
 //!   them, from what start-up lost without a queue, if that is little. Until several have shown
-//!   enough packets, what is lost far below the largest delay of a longer queue counts as well.
+//!   enough packets, what is lost far below the largest delay of a longer queue counts as well
+//!   (without what a host may have made late that stood still, see `stall`).
 //!   Who competes and has never seen the path empty takes it for one without loss;
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
@@ -60,6 +61,7 @@ mod overruns;
 mod pace;
 mod round;
 mod silence;
+mod stall;
 mod startup;
 mod steady;
 mod stretch;
@@ -79,6 +81,7 @@ use self::noise::Noise;
 use self::overruns::Overruns;
 use self::round::Round;
 use self::silence::Silence;
+use self::stall::Stall;
 use self::startup::Startup;
 use self::steady::{MIN_TARGET, Steady};
 use self::stretch::{Arrival, Stretch};
@@ -93,6 +96,7 @@ pub(crate) struct Delay {
     window: f64,
     floor: Floors,
     noise: Noise,
+    stall: Stall,
     round: Round,
     evidence: Evidence,
     departures: Departures,
@@ -159,6 +163,7 @@ impl Delay {
             window,
             floor: Floors::default(),
             noise: Noise::default(),
+            stall: Stall::default(),
             round: Round::new(),
             evidence: Evidence::new(),
             departures: Departures::default(),
@@ -361,6 +366,7 @@ impl CongestionController for Delay {
                     self.noise.swing()
                 },
                 packet_time,
+                stalled: self.stall.on_ack(ack.now, packet_time),
             },
             f64::from(ack.packets),
             losses,

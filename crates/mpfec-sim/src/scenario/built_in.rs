@@ -52,6 +52,7 @@ const FILES: &[(&str, &str)] = files![
     "fairness.toml",
     "fairness-self.toml",
     "fairness-balance.toml",
+    "fairness-busy.toml",
     "fill.toml",
     "jitter.toml",
     "upload.toml",

@@ -201,6 +201,7 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
         least: 0.0,
         swing: 0.0,
         packet_time: 0.001,
+        stalled: 0.0,
     };
     let losses = Losses {
         lost: lost.into(),

@@ -76,10 +76,9 @@ fn a_queue_that_overflows_here_and_there_is_noticed_though_the_application_pause
 
 #[test]
 fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pause() {
-    // A queue of 40 ms was full for two rounds; since then 5 ms of it stand, and one packet of 1000
-    // is lost.
+    // A queue of 40 ms was full once; since then 5 ms of it stand, and one packet of 1000 is lost.
     let mut flow = Flow::new(9, 0.0).started();
-    flow.run(2, 0.04);
+    flow.run(1, 0.04);
     flow.run(150, 0.005);
     let mut evidence = flow.evidence;
     let delays = Delays {
@@ -87,6 +86,7 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
         least: 0.0,
         swing: 0.0,
         packet_time: PACKET_TIME,
+        stalled: 0.0,
     };
     let lost = Losses {
         lost: 3,
@@ -99,6 +99,31 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
         evidence.on_ack(delays, 100.0, lost, (Lesson::None, Lesson::None));
         let after = evidence.verdicts();
         assert_eq!(after.wireless, before.wireless + wireless, "{pauses}");
+    }
+}
+
+#[test]
+fn what_a_host_that_stood_still_made_late_is_no_queue() {
+    for (stalled, wireless) in [(0.06, 0), (0.0, 3)] {
+        let mut flow = Flow::new(9, 0.0).started();
+        flow.run(50, 0.005);
+        let mut evidence = flow.evidence;
+        let late = Delays {
+            stalled,
+            ..after(0.064)
+        };
+        let nothing = (Lesson::None, Lesson::None);
+        evidence.on_ack(late, 20.0, Losses::default(), nothing);
+        evidence.on_ack(after(0.004), 10.0, Losses::default(), nothing);
+        let before = evidence.verdicts();
+        let lost = Losses {
+            lost: 3,
+            runs: 3,
+            ..Losses::default()
+        };
+        evidence.on_ack(after(0.004), 100.0, lost, nothing);
+        let after = evidence.verdicts();
+        assert_eq!(after.wireless, before.wireless + wireless, "{stalled} s");
     }
 }
 
