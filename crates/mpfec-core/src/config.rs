@@ -51,8 +51,8 @@ pub struct TransportConfig {
     /// Largest UDP payload to look for on a path: 1472 bytes if not set; 1200 to 9000.
     pub max_mtu: u16,
     /// Bytes of datagrams (unreliable messages) that may wait in each direction: 1 MiB if not
-    /// set; at most 1 GiB. Of those that arrive the oldest give way to others, and not more than
-    /// 4096 wait however small they are; `ConnectionStats::dropped_datagrams` counts those that
+    /// set; at most 1 GiB. Not more than 4096 wait however small they are. Of those that arrive
+    /// the oldest give way to others; `ConnectionStats::dropped_datagrams` counts those that
     /// nobody read.
     pub datagram_buffer: usize,
 }

@@ -60,7 +60,7 @@ pub enum DatagramRedundancy {
     Always,
 }
 
-/// Both directions' queues, bounded in bytes.
+/// Both directions' queues, bounded in bytes and in messages.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     limit: usize,
@@ -119,5 +119,5 @@ impl Datagrams {
     }
 }
 
-/// Messages that wait to be read, however small they are.
+/// Messages that wait to leave or to be read, however small they are.
 const MAX_WAITING: usize = 4096;

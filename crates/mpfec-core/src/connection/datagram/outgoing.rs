@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use super::{DatagramOptions, DatagramRedundancy, SendDatagramError};
+use super::{DatagramOptions, DatagramRedundancy, MAX_WAITING, SendDatagramError};
 use crate::component::FrameWriter;
 use crate::recovery::Token;
 use crate::wire::frame::DatagramFrame;
@@ -121,10 +121,10 @@ impl Outgoing {
         data: Bytes,
         options: &DatagramOptions,
     ) -> Result<(), SendDatagramError> {
-        if self.bytes + data.len() > self.limit {
+        if !self.has_room(data.len()) {
             self.expire(now);
         }
-        if self.bytes + data.len() > self.limit {
+        if !self.has_room(data.len()) {
             self.blocked = true;
             return Err(SendDatagramError::Blocked);
         }
@@ -139,6 +139,10 @@ impl Outgoing {
             .and_then(|deadline| now.checked_add(deadline));
         self.push(deadline, message);
         Ok(())
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.bytes + bytes <= self.limit && self.waiting.len() < MAX_WAITING
     }
 
     fn push(&mut self, deadline: Option<Instant>, message: Message) {
@@ -374,7 +378,8 @@ impl Outgoing {
     }
 
     fn take_unblocked(&mut self) -> bool {
-        let unblocked = self.blocked && self.bytes * 2 <= self.limit;
+        let is_half_empty = self.bytes * 2 <= self.limit && self.waiting.len() * 2 <= MAX_WAITING;
+        let unblocked = self.blocked && is_half_empty;
         self.blocked &= !unblocked;
         unblocked
     }
@@ -428,5 +433,22 @@ mod tests {
         assert_eq!(send(later, &[0; 2], 1000), Ok(()));
         assert!(outgoing.drop_late(later));
         assert!(!outgoing.drop_late(later), "once is enough");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn empty_messages_wait_in_bounded_number_as_well() {
+        let now = Instant::now();
+        let mut outgoing = Outgoing::new(1 << 20);
+        let options = DatagramOptions {
+            deadline: Some(Duration::from_millis(1)),
+            redundancy: DatagramRedundancy::Never,
+        };
+        let mut send = |now| outgoing.send(now, Bytes::new(), &options);
+        let sent = (0..=MAX_WAITING).take_while(|_| send(now).is_ok()).count();
+        assert_eq!(sent, MAX_WAITING);
+        let later = now + Duration::from_millis(10);
+        assert_eq!(send(later), Ok(()), "what is late makes room");
+        assert!(outgoing.drop_late(later));
     }
 }
