@@ -11,7 +11,7 @@ use crate::component::Tokens;
 use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::{Path, PathReason, RemoteCid};
-use crate::recovery::{Eliciting, Token, is_persistent_congestion};
+use crate::recovery::{Eliciting, LossCause, Token, is_persistent_congestion};
 use crate::stream::Streams;
 use crate::wire::frame::{self, Frame};
 
@@ -166,7 +166,7 @@ impl Connection {
         let mut bytes = 0;
         let mut packets = 0;
         let mut sent_at = None;
-        let mut spurious = 0;
+        let (mut spurious, mut unheard) = (0, 0);
         let mut has_large = false;
         let (mut oldest_late, mut largest_sent_at): (Option<Instant>, _) = (None, None);
         for packet in acked.iter() {
@@ -186,7 +186,7 @@ impl Connection {
                 oldest_late = Some(oldest_late.map_or(sent.sent_at, |at| sent.sent_at.min(at)));
             }
             let age = now.saturating_duration_since(sent.sent_at);
-            path.on_order(packet.was_lost, packet.overtaken_by, age);
+            path.on_order(packet.was_lost.is_some(), packet.overtaken_by, age);
             if !sent.in_flight {
                 continue;
             }
@@ -195,11 +195,13 @@ impl Connection {
                 .on_acked(now, &sent.delivery, u64::from(sent.size));
             path.counters.delivered_bytes += u64::from(sent.size);
             has_large |= path.mtu.is_large(sent.size);
-            if packet.was_lost {
-                spurious += 1;
-            } else {
-                bytes += u64::from(sent.size);
-                packets += 1;
+            match packet.was_lost {
+                Some(LossCause::Silence) => unheard += 1,
+                Some(LossCause::Reordering | LossCause::Time) => spurious += 1,
+                None => {
+                    bytes += u64::from(sent.size);
+                    packets += 1;
+                }
             }
         }
         if let (Some(oldest), Some(largest)) = (oldest_late, largest_sent_at) {
@@ -211,7 +213,7 @@ impl Connection {
             let srtt = path.rtt.smoothed();
             estimates.on_acked(now, bytes, packets as u32, srtt);
         }
-        path.on_spurious(spurious);
+        path.on_spurious(spurious, unheard);
         path.on_parity_time(now);
         path.on_answer(now);
         let is_black_hole = path.mtu.on_acked(has_large, now);
@@ -231,7 +233,8 @@ impl Connection {
             self.on_mtu_changed(index);
         }
         for packet in acked.iter() {
-            self.tokens_acked(now, index, &packet.packet.tokens, slot, packet.was_lost);
+            let was_lost = packet.was_lost.is_some();
+            self.tokens_acked(now, index, &packet.packet.tokens, slot, was_lost);
         }
         self.detect_lost(now, index);
         self.on_feedback();

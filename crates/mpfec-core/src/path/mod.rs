@@ -136,8 +136,6 @@ pub(crate) struct Path {
     silence: Silence,
     /// Whether it was idle for so long that it must be kept alive.
     pub(crate) is_to_be_asked: bool,
-    /// Packets that count as lost because the path was silent, not because others arrived.
-    pub(crate) given_up: u64,
     /// Acknowledgements written since the path itself last carried one of its own.
     pub(crate) acks_elsewhere: u8,
     /// Acknowledgements that left elsewhere leave on this path as well.
@@ -220,7 +218,6 @@ impl Path {
             way_back: WayBack::default(),
             last_answer: None,
             is_to_be_asked: false,
-            given_up: 0,
             unanswered: 0,
             silence: Silence::default(),
             acks_elsewhere: 0,
@@ -327,13 +324,12 @@ impl Path {
         Duration::from_secs_f64(bytes / self.pacing_rate().max(1) as f64)
     }
 
-    /// Packets that counted as lost arrived after all.
-    pub(crate) fn on_spurious(&mut self, packets: u64) {
+    /// Packets that counted as lost arrived after all: `overtaken` by others, and `unheard` of
+    /// while the path was silent, which never count as random loss.
+    pub(crate) fn on_spurious(&mut self, overtaken: u64, unheard: u64) {
+        let packets = overtaken + unheard;
         self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);
-        // Silence was never counted as random loss.
-        let silent = packets.min(self.given_up);
-        self.given_up -= silent;
-        self.loss.on_spurious(packets - silent);
+        self.loss.on_spurious(overtaken);
     }
 
     /// A packet that is no copy arrived on the path. Returns whether none before had a larger
@@ -360,7 +356,6 @@ impl Path {
             self.silence.begin(now);
         }
         self.unanswered += packets;
-        self.given_up += packets;
         self.counters.lost_packets += packets;
     }
 

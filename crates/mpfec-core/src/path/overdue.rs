@@ -128,6 +128,21 @@ mod tests {
         path.space.on_sent(number, packet);
     }
 
+    #[test]
+    fn what_was_lost_in_a_silence_does_not_hide_later_losses_that_were_none() {
+        let now = epoch();
+        let mut path = path(now);
+        path.loss.update(2000, 0);
+        path.on_given_up(now, 100);
+        path.on_answer(now);
+        let before = path.loss.get();
+        path.loss.update(0, 20);
+        path.on_spurious(20, 0);
+        assert!(path.loss.get() <= before, "{}", path.loss.get());
+        path.on_spurious(0, 100);
+        assert_eq!(path.counters.lost_packets, 0);
+    }
+
     /// The peer has promised 5 ms.
     #[test]
     fn what_may_be_acknowledged_late_is_overdue_later_where_that_is_late_more_than_once() {

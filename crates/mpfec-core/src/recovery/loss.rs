@@ -78,7 +78,8 @@ impl<D: Clone> PacketSpace<D> {
         self.overtaken_in_silence = first.max(largest);
         let (mut packets, mut runs, mut next) = (0, 0, None);
         for record in self.lost.range(begin..end) {
-            let is_burst = record.is_silent && record.declared_at >= burst.given_up_from;
+            let is_silent = record.cause == LossCause::Silence;
+            let is_burst = is_silent && record.declared_at >= burst.given_up_from;
             let is_lost = record
                 .packet
                 .as_ref()
@@ -117,7 +118,7 @@ impl<D: Clone> PacketSpace<D> {
         self.lost.push_back(LostRecord {
             packet_number,
             declared_at: now,
-            is_silent: cause == LossCause::Silence,
+            cause,
             packet: Some(packet.clone()),
         });
         lost.push(Lost {

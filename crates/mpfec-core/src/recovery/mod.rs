@@ -22,6 +22,6 @@ pub(crate) use self::loss::{Burst, is_persistent_congestion};
 pub(crate) use self::pto::Pto;
 pub(crate) use self::received::ReceivedPackets;
 pub(crate) use self::reordering::Reordering;
-pub(crate) use self::sent::{Acked, Lost, SentPacket};
+pub(crate) use self::sent::{Acked, LossCause, Lost, SentPacket};
 pub(crate) use self::space::PacketSpace;
 pub(crate) use self::token::Token;

@@ -25,8 +25,8 @@ pub(crate) struct SentPacket<D> {
 pub(crate) struct Acked<D> {
     pub(crate) packet_number: u64,
     pub(crate) packet: SentPacket<D>,
-    /// It had been declared lost before: the loss was spurious.
-    pub(crate) was_lost: bool,
+    /// Why it had been declared lost before, if it had: the loss was spurious.
+    pub(crate) was_lost: Option<LossCause>,
     /// How many packet numbers it was behind the largest one acknowledged by earlier ACKs:
     /// the packet threshold must be above that for the packet not to be declared lost.
     pub(crate) overtaken_by: u64,

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use super::Eliciting;
-use super::sent::{Acked, SentPacket};
+use super::sent::{Acked, LossCause, SentPacket};
 use super::skipped::SkippedNumbers;
 use crate::error::TransportError;
 
@@ -43,8 +43,7 @@ pub(crate) struct PacketSpace<D> {
 pub(super) struct LostRecord<D> {
     pub(super) packet_number: u64,
     pub(super) declared_at: Instant,
-    /// It counts as lost only because nothing was heard.
-    pub(super) is_silent: bool,
+    pub(super) cause: LossCause,
     /// Taken by the first late acknowledgement.
     pub(super) packet: Option<SentPacket<D>>,
 }
@@ -131,14 +130,14 @@ impl<D> PacketSpace<D> {
                 .skip(late)
                 .take_while(|record| record.packet_number <= *range.end());
             for record in late {
-                let packet_number = record.packet_number;
+                let (packet_number, cause) = (record.packet_number, record.cause);
                 let Some(packet) = record.packet.take() else {
                     continue;
                 };
                 acked.push(Acked {
                     packet_number,
                     packet,
-                    was_lost: true,
+                    was_lost: Some(cause),
                     overtaken_by: overtaken_by(packet_number),
                 });
             }
@@ -149,7 +148,7 @@ impl<D> PacketSpace<D> {
                 acked.push(Acked {
                     packet_number,
                     packet,
-                    was_lost: false,
+                    was_lost: None,
                     overtaken_by: overtaken_by(packet_number),
                 });
             }

@@ -72,7 +72,13 @@ fn ack(space: &mut PacketSpace<()>, ranges: &[RangeInclusive<u64>]) -> Vec<(u64,
         .unwrap();
     acked
         .into_iter()
-        .map(|acked| (acked.packet_number, acked.was_lost, acked.overtaken_by))
+        .map(|acked| {
+            (
+                acked.packet_number,
+                acked.was_lost.is_some(),
+                acked.overtaken_by,
+            )
+        })
         .collect()
 }
 
@@ -398,7 +404,7 @@ proptest! {
                         .collect();
                     expected.sort_unstable();
                     let mut got: Vec<_> =
-                        acked.iter().map(|acked| (acked.packet_number, acked.was_lost, acked.overtaken_by)).collect();
+                        acked.iter().map(|acked| (acked.packet_number, acked.was_lost.is_some(), acked.overtaken_by)).collect();
                     got.sort_unstable();
                     prop_assert_eq!(got, expected);
                     largest_acked = largest_acked.max(Some(largest));
