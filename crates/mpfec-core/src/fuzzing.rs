@@ -2,6 +2,8 @@
 //! for applications: it changes whenever those parts do.
 
 mod crypto;
+#[cfg(test)]
+mod last_path;
 mod operations;
 #[cfg(test)]
 mod parity;

@@ -66,8 +66,8 @@ mod wire;
 pub use self::address::{Datagram, Ecn, FourTuple, SocketId, Transmit};
 pub use self::config::{ClientConfig, ServerConfig, TransportConfig};
 pub use self::connection::{
-    CloseReason, Connection, ConnectionStats, DatagramOptions, DatagramRedundancy, EndpointEvent,
-    Event, OpenPathError, ParityStats, PathChange, PathEvent, PathStats, PathStatus,
+    ClosePathError, CloseReason, Connection, ConnectionStats, DatagramOptions, DatagramRedundancy,
+    EndpointEvent, Event, OpenPathError, ParityStats, PathChange, PathEvent, PathStats, PathStatus,
     SendDatagramError, Timer,
 };
 pub use self::crypto::{

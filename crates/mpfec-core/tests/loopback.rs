@@ -262,7 +262,7 @@ async fn a_path_that_is_closed_before_it_was_up_ends_with_an_event_as_well() {
     let remote = silent.local_addr().unwrap();
     let opened = within(connection.open_path(LocalAddress::Any, remote)).await;
     let path = opened.unwrap();
-    connection.close_path(path);
+    connection.close_path(path).unwrap();
     let event = within(events.next()).await.unwrap();
     assert_eq!(event.path, path);
     assert_eq!(event.change, PathChange::Down);

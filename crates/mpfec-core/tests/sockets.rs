@@ -49,7 +49,7 @@ async fn sockets_of_paths_and_connections_that_are_over_are_closed() {
 
     for number in 1..=30 {
         let path = open(&connection, number, remote).await.unwrap();
-        connection.close_path(path);
+        connection.close_path(path).unwrap();
     }
     assert!(settled(with_one).await <= with_one);
 

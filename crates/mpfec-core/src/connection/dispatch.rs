@@ -48,16 +48,7 @@ impl Connection {
                 };
                 self.add_remote(remote)?;
             }
-            Frame::PathAbandon(abandon) => {
-                let answer = (!self.control.has_abandoned(abandon.path)).then_some(0);
-                self.close_unopened(abandon.path);
-                self.drop_path(
-                    now,
-                    abandon.path,
-                    PathReason::ClosedByPeer(abandon.code),
-                    answer,
-                );
-            }
+            Frame::PathAbandon(abandon) => self.on_abandoned(now, abandon.path, abandon.code),
             Frame::PathStatus(status) => {
                 if let Some(path) = self.paths.get_mut(status.path) {
                     path.on_peer_status(status.sequence, status.backup);

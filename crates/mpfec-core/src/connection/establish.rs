@@ -69,6 +69,7 @@ impl Connection {
             idle_timeout: config.idle_timeout,
             started: now,
             idle_since: now,
+            deserted_until: None,
             is_answered: true,
             last_sent: now,
             next_path: 0,

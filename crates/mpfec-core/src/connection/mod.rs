@@ -58,7 +58,7 @@ pub use self::datagram::{DatagramOptions, DatagramRedundancy, SendDatagramError}
 pub(crate) use self::establish::parameters;
 pub use self::event::{EndpointEvent, Event, PathChange, PathEvent};
 pub(crate) use self::handshake::{Authentication, Opening};
-pub use self::open::OpenPathError;
+pub use self::open::{ClosePathError, OpenPathError};
 pub use self::state::CloseReason;
 pub use self::stats::{ConnectionStats, ParityStats, PathStats, PathStatus};
 pub use self::timers::Timer;
@@ -97,6 +97,8 @@ pub struct Connection {
     idle_timeout: Duration,
     started: Instant,
     idle_since: Instant,
+    /// The peer has closed the last path: until then another one may be opened.
+    deserted_until: Option<Instant>,
     /// Whether anything arrived since something was sent that asks for an answer.
     is_answered: bool,
     last_sent: Instant,

@@ -29,6 +29,15 @@ pub enum OpenPathError {
     NoConnectionId,
 }
 
+/// Why a path stays open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClosePathError {
+    /// There is no other to say it on, or to go on with: open another path before, or close the
+    /// connection.
+    #[error("path {0} is the only one that is open")]
+    LastPath(u32),
+}
+
 impl OpenPathError {
     /// Whether it may well work later.
     #[must_use]
@@ -105,9 +114,28 @@ impl Connection {
 
     /// Closes a path for good and tells the peer. What was in flight on it is replaced on
     /// the others. Closing a path that is not open does nothing.
-    pub fn close_path(&mut self, now: Instant, id: u32) {
+    ///
+    /// # Errors
+    /// If there is no other.
+    pub fn close_path(&mut self, now: Instant, id: u32) -> Result<(), ClosePathError> {
         let now = self.monotonic(now);
+        if self.paths.len() == 1 && self.paths.get(id).is_some() {
+            return Err(ClosePathError::LastPath(id));
+        }
         self.drop_path(now, id, PathReason::ClosedHere, Some(0));
+        Ok(())
+    }
+
+    /// The peer closes a path. If it was the last one, a client may open another: for as long as
+    /// the address of that may take to answer, the connection waits.
+    pub(super) fn on_abandoned(&mut self, now: Instant, id: u32, code: u64) {
+        let is_last = self.paths.len() == 1 && self.paths.get(id).is_some();
+        let answer = (!self.control.has_abandoned(id)).then_some(0);
+        self.close_unopened(id);
+        self.drop_path(now, id, PathReason::ClosedByPeer(code), answer);
+        if is_last {
+            self.deserted_until = Some(now + self.patience());
+        }
     }
 
     /// Closes the paths of a socket that is gone, for example with its interface.
@@ -206,6 +234,7 @@ impl Connection {
             path.controller.set_redundancy(redundancy);
         }
         self.paths.insert(path);
+        self.deserted_until = None;
         self.issue_connection_ids();
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Connection;
 use super::event::PathChange;
 use super::state::CloseReason;
+use crate::error::TransportError;
 use crate::path::{MIN_PROBE_INTERVAL, Path, PathReason};
 
 /// Names a timer for logs and livelock reports.
@@ -14,6 +15,8 @@ pub enum Timer {
     Close,
     /// Nothing arrived for too long.
     Idle,
+    /// No path was opened for too long after the peer had closed the last one.
+    Deserted,
     /// Something must be sent so that the peer does not time out.
     KeepAlive,
     /// A packet of the handshake is lost or must be probed for.
@@ -53,6 +56,7 @@ impl Connection {
         let mut next = Earliest::default();
         next.add(self.idle_deadline(), Timer::Idle);
         next.add(self.handshake_deadline(), Timer::Idle);
+        next.add(self.deserted_until, Timer::Deserted);
         next.add(self.keep_alive_deadline(), Timer::KeepAlive);
         next.add(self.handshake.next_timeout(), Timer::Handshake);
         next.add(
@@ -95,6 +99,11 @@ impl Connection {
         let overdue = |at: Option<Instant>| at.is_some_and(|at| now >= at);
         if overdue(self.idle_deadline()) || overdue(self.handshake_deadline()) {
             self.vanish(CloseReason::TimedOut);
+            return;
+        }
+        if overdue(self.deserted_until) {
+            let error = TransportError::no_viable_path("the peer closed the last path");
+            self.vanish(CloseReason::TransportError(error));
             return;
         }
         self.handshake.on_timeout(now);

@@ -192,7 +192,7 @@ fn speaks_for_server(data: &[u8]) -> bool {
 }
 
 /// An authentic packet with any payload, as from a peer that breaks the rules.
-fn forge_data(scene: &mut Scene, end: usize, path: usize, payload: &[u8]) {
+pub(super) fn forge_data(scene: &mut Scene, end: usize, path: usize, payload: &[u8]) {
     let now = scene.now;
     let Some(party) = scene.ends[end].parties.values_mut().next() else {
         return;
@@ -309,7 +309,10 @@ fn on_connection(scene: &mut Scene, input: &mut Input<'_>, operation: u8) {
         28 => {
             let path = u32::from(input.byte() % 8);
             match input.byte() % 4 {
-                0 => connection.close_path(now, path),
+                0 => {
+                    // It may be the last one.
+                    let _ = connection.close_path(now, path);
+                }
                 1 => connection.set_backup(path, true),
                 3 => {
                     connection.set_path_share(path, f64::from(input.byte()) / 16.0);

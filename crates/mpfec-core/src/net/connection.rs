@@ -21,8 +21,8 @@ use super::sockets::LocalSocket;
 use super::stream::{RecvStream, SendStream};
 use crate::address::SocketId;
 use crate::connection::{
-    CloseReason, ConnectionStats, DatagramOptions, DatagramRedundancy, OpenPathError, PathStats,
-    SendDatagramError,
+    ClosePathError, CloseReason, ConnectionStats, DatagramOptions, DatagramRedundancy,
+    OpenPathError, PathStats, SendDatagramError,
 };
 use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
@@ -348,13 +348,18 @@ impl Connection {
     }
 
     /// Closes a path for good. Closing one that is not open does nothing.
-    pub fn close_path(&self, path: u32) {
-        self.guard
+    ///
+    /// # Errors
+    /// If there is no other: [`close`](Self::close) ends the connection.
+    pub fn close_path(&self, path: u32) -> Result<(), ClosePathError> {
+        let closed = self
+            .guard
             .0
             .lock()
             .connection
             .close_path(clock::now(), path);
         self.guard.0.wake_driver();
+        closed
     }
 
     /// Uses a path only when no other carries data, or again as any other.

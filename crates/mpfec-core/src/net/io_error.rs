@@ -5,7 +5,7 @@ use std::io;
 
 use super::connection::{ConnectingError, PathError};
 use super::stream::{ReadError, ReadExactError, WriteError};
-use crate::connection::{CloseReason, OpenPathError, SendDatagramError};
+use crate::connection::{ClosePathError, CloseReason, OpenPathError, SendDatagramError};
 
 impl From<ReadExactError> for io::Error {
     fn from(error: ReadExactError) -> Self {
@@ -75,6 +75,12 @@ impl From<PathError> for io::Error {
     }
 }
 
+impl From<ClosePathError> for io::Error {
+    fn from(error: ClosePathError) -> Self {
+        Self::new(io::ErrorKind::Unsupported, error)
+    }
+}
+
 impl From<SendDatagramError> for io::Error {
     fn from(error: SendDatagramError) -> Self {
         let kind = match error {
@@ -93,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_an_application_waits_for_fails_with_errors_of_io_that_say_why() {
-        let errors: [(io::Error, io::ErrorKind); 4] = [
+        let errors: [(io::Error, io::ErrorKind); 5] = [
             (CloseReason::TimedOut.into(), io::ErrorKind::TimedOut),
             (
                 ConnectingError::TimedOut { tried: Vec::new() }.into(),
@@ -102,6 +108,10 @@ mod tests {
             (
                 PathError::Refused(OpenPathError::Duplicate(3)).into(),
                 io::ErrorKind::AlreadyExists,
+            ),
+            (
+                ClosePathError::LastPath(0).into(),
+                io::ErrorKind::Unsupported,
             ),
             (SendDatagramError::Blocked.into(), io::ErrorKind::WouldBlock),
         ];

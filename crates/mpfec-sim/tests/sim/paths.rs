@@ -300,7 +300,8 @@ fn a_path_that_the_server_closes_takes_nothing_with_it() {
         net.send(mib(4));
         net.run_for(ms(500));
         let now = net.now();
-        net.with_server(|_, connection| connection.close_path(now, id));
+        net.with_server(|_, connection| connection.close_path(now, id))
+            .expect("there is another");
         net.deliver(secs(8));
         assert_eq!((net.client_closed(), net.server_closed()), (None, None));
     }

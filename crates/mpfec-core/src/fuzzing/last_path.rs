@@ -1,0 +1,71 @@
+//! What becomes of a connection whose last path is closed.
+
+use std::time::Duration;
+
+use super::operations::{forge_data, scene};
+use super::scene::{CLIENT, Party, SERVER, Scene};
+use crate::connection::ClosePathError;
+
+/// PATH_ABANDON of the first path, with code 0.
+const ABANDON: &[u8] = &[0x19, 0, 0];
+/// As long as an address may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn party(scene: &mut Scene, end: usize) -> Option<&mut Party> {
+    scene.ends[end].parties.values_mut().next()
+}
+
+/// A connection with a single path, which this end hears that the other has closed.
+fn deserted(end: usize) -> Scene {
+    let mut scene = scene(0x80);
+    scene.run(SECOND, |_| false);
+    let peer = if end == CLIENT { SERVER } else { CLIENT };
+    forge_data(&mut scene, peer, 0, ABANDON);
+    // The peer knows nothing of what was forged.
+    scene.ends[peer].parties.clear();
+    scene
+}
+
+#[test]
+fn the_last_path_of_a_connection_is_not_closed_by_either_end() {
+    for end in [CLIENT, SERVER] {
+        let mut scene = scene(0);
+        scene.run(SECOND, |_| false);
+        let now = scene.now;
+        let connection = &mut party(&mut scene, end).expect("a connection").connection;
+        assert_eq!(connection.close_path(now, 1), Ok(()));
+        let refused = Err(ClosePathError::LastPath(0));
+        assert_eq!(connection.close_path(now, 0), refused);
+        assert_eq!(connection.close_path(now, 1), Ok(()), "it is not open");
+        scene.flush();
+        scene.run(SECOND, |_| false);
+        for end in [CLIENT, SERVER] {
+            let connection = &party(&mut scene, end).expect("a connection").connection;
+            assert_eq!(connection.stats().paths.len(), 1);
+        }
+    }
+}
+
+#[test]
+fn whose_peer_closes_the_last_path_waits_for_another_and_no_longer_than_for_an_address() {
+    for end in [CLIENT, SERVER] {
+        let mut scene = deserted(end);
+        scene.run(PATIENCE - SECOND, |_| false);
+        assert!(party(&mut scene, end).is_some());
+        scene.run(2 * SECOND, |_| false);
+        assert!(party(&mut scene, end).is_none(), "end {end}");
+    }
+}
+
+#[test]
+fn a_client_whose_peer_closes_the_last_path_may_open_another() {
+    let mut scene = deserted(CLIENT);
+    scene.run(PATIENCE - SECOND, |_| false);
+    let (now, tuple) = (scene.now, scene.tuple(1, 1));
+    let connection = &mut party(&mut scene, CLIENT).expect("a connection").connection;
+    assert_eq!(connection.open_path(now, tuple), Ok(1));
+    scene.flush();
+    scene.run(2 * PATIENCE - 2 * SECOND, |_| false);
+    assert!(party(&mut scene, CLIENT).is_some());
+}
