@@ -23,6 +23,7 @@ use self::incoming::Door;
 use self::retry::Retries;
 use super::clock;
 use super::connection::{ConnectingError, Guard};
+use super::places::{Place, Places};
 use super::recv_buffers::RecvBuffers;
 use super::route::Route;
 use super::shared::{ConnectionShared, EndpointShared, Stage, lock};
@@ -41,8 +42,7 @@ pub(super) enum Command {
     Connect {
         config: Box<ClientConfig>,
         routes: Vec<Route>,
-        /// The peer's addresses, if interfaces that appear later are to be used as well.
-        follow: Option<Vec<SocketAddr>>,
+        follow: Places,
         reply: oneshot::Sender<Result<Guard, ConnectingError>>,
     },
     OpenPath {
@@ -81,7 +81,8 @@ struct Entry {
     shared: Arc<ConnectionShared>,
     timer: Option<Instant>,
     dirty: bool,
-    follow: Option<Vec<SocketAddr>>,
+    /// The paths that a client is to have.
+    follow: Option<Places>,
     /// Paths to be tried again, and when.
     retries: Retries,
     /// Paths that the application asked for and that cannot be opened yet.
@@ -155,7 +156,7 @@ impl Driver {
         &mut self,
         config: &ClientConfig,
         routes: &[Route],
-        follow: Option<Vec<SocketAddr>>,
+        follow: Places,
     ) -> Result<Guard, ConnectingError> {
         let mut tuples = Vec::new();
         let mut failed = None;
@@ -174,8 +175,17 @@ impl Driver {
                 cause: error.to_string(),
             });
         }
-        let (handle, connection) = self.endpoint.connect(clock::now(), config, tuples)?;
-        Ok(self.add(handle, connection, follow))
+        let is_tried = |place: &&Place| {
+            let mut tuples = tuples.iter();
+            tuples.any(|(tuple, _)| self.is_from(place, tuple))
+        };
+        let listed = follow.listed().iter();
+        let missing: Vec<Place> = listed.filter(|place| !is_tried(place)).cloned().collect();
+        let now = clock::now();
+        let (handle, connection) = self.endpoint.connect(now, config, tuples)?;
+        let guard = self.add(handle, connection, Some(follow));
+        self.try_later(now, handle, missing);
+        Ok(guard)
     }
 
     /// Takes on a connection, which lives until its guard is dropped and its peer knows.
@@ -183,7 +193,7 @@ impl Driver {
         &mut self,
         handle: ConnectionHandle,
         connection: Connection,
-        follow: Option<Vec<SocketAddr>>,
+        follow: Option<Places>,
     ) -> Guard {
         let shared = Arc::new(ConnectionShared::new(
             handle,
@@ -300,8 +310,8 @@ impl Driver {
             };
             entry.timer = None;
             entry.shared.lock().connection.handle_timeout(now);
-            for local in entry.retries.take_due(now) {
-                self.open_path(handle, &local);
+            for place in entry.retries.take_due(now) {
+                self.open_path(handle, &place);
             }
             self.mark(handle);
         }

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::connection::{Connecting, ConnectingError, Guard, wait};
 use super::driver::{Command, Driver};
+use super::places::Places;
 use super::route::{self, Paths};
 use super::shared::{EndpointShared, Stage, lock};
 use super::socket::UdpSocket;
@@ -114,7 +115,8 @@ impl Endpoint {
         self.connect_over(config, Paths::EveryInterface, remotes)
     }
 
-    /// Starts a connection with other paths than over every interface.
+    /// Starts a connection with other paths than over every interface. Those that cannot be
+    /// opened, that nobody answers on, or whose interface or address goes, are tried again.
     pub fn connect_over(
         &self,
         config: ClientConfig,
@@ -122,7 +124,7 @@ impl Endpoint {
         remotes: &[SocketAddr],
     ) -> Connecting {
         let routes = route::plan(&paths, remotes);
-        let follow = matches!(paths, Paths::EveryInterface).then(|| remotes.to_vec());
+        let follow = Places::new(&paths, remotes);
         let tried = routes.clone();
         let (reply, started) = oneshot::channel();
         self.inner.shared.command(Command::Connect {

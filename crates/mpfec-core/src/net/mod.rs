@@ -25,6 +25,7 @@ mod interface;
 mod interface_kind;
 mod io_error;
 mod path_events;
+mod places;
 mod recv_buffers;
 mod route;
 mod send_error;

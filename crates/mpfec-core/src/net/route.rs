@@ -36,7 +36,8 @@ impl std::str::FromStr for LocalAddress {
     }
 }
 
-/// Which paths a connection is to have.
+/// Which paths a connection is to have, for as long as it lives: where one cannot be opened, is
+/// not answered on or loses its interface or address, it is tried again, after 5 minutes at most.
 #[derive(Debug, Clone)]
 pub enum Paths {
     /// One over each usable interface, as they come and go.

@@ -1,17 +1,18 @@
 //! Paths over interfaces that come and go.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::Driver;
+use super::{Driver, Entry};
 use crate::address::{FourTuple, SocketId};
 use crate::connection::{Connection, PathChange, PathEvent};
 use crate::endpoint::ConnectionHandle;
 use crate::net::clock;
 use crate::net::connection::PathError;
 use crate::net::interface::Interface;
+use crate::net::places::{Place, Places};
 use crate::net::route::{LocalAddress, Paths, plan};
 use crate::net::watch::InterfaceChange;
 use crate::path::PathReason;
@@ -87,20 +88,41 @@ impl Driver {
             .collect()
     }
 
-    /// Opens a path from `local` to the nearest of the peer's addresses that answers, if the
-    /// connection follows interfaces and has none from there.
-    pub(super) fn open_path(&mut self, handle: ConnectionHandle, local: &LocalAddress) {
+    /// Whether a path of this four-tuple is one from `place`.
+    pub(super) fn is_from(&self, place: &Place, tuple: &FourTuple) -> bool {
+        let local = self.sockets.local(tuple.socket);
+        local.is_some_and(|local| place.is_of(local, tuple.remote))
+    }
+
+    /// Tries soon to open paths that the connection is to have and has not.
+    pub(super) fn try_later(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        missing: Vec<Place>,
+    ) {
+        if let Some(entry) = self.connections.get_mut(&handle) {
+            for place in missing {
+                entry.retries.later(now, place, RETRY_SOON);
+            }
+        }
+    }
+
+    /// Opens a path from `place` to the nearest of the peer's addresses that answers, if the
+    /// connection has none from there.
+    pub(super) fn open_path(&mut self, handle: ConnectionHandle, place: &Place) {
         let Some(entry) = self.connections.get(&handle) else {
             return;
         };
-        let Some(remotes) = entry.follow.clone() else {
+        let Some(follow) = &entry.follow else {
             return;
         };
+        let remotes = follow.remotes(place).to_vec();
         let used = tuples(&entry.shared.lock().connection);
-        let is_from_there = |tuple: &FourTuple| self.sockets.local(tuple.socket) == Some(local);
-        if used.iter().any(is_from_there) {
+        if used.iter().any(|tuple| self.is_from(place, tuple)) {
             return;
         }
+        let local = &place.local;
         let tuples = self.tuples(local, &remotes);
         let Some(entry) = self.connections.get_mut(&handle) else {
             return;
@@ -119,7 +141,7 @@ impl Driver {
             }
         };
         if is_to_come {
-            entry.retries.later(now, local.clone(), RETRY_SOON);
+            entry.retries.later(now, place.clone(), RETRY_SOON);
         }
         self.mark(handle);
     }
@@ -128,7 +150,7 @@ impl Driver {
         match change {
             InterfaceChange::Vanished(interface) => {
                 self.drop_sockets(interface, false);
-                self.forget_retries(interface);
+                self.interface_went(interface);
             }
             InterfaceChange::Appeared(interface) => self.interface_came(interface),
             InterfaceChange::Changed { before, after } => {
@@ -137,8 +159,8 @@ impl Driver {
                     self.interface_came(after);
                 } else {
                     // With its gateway may have come the way to the peer.
-                    for handle in self.forget_retries(after) {
-                        self.open_path(handle, &local_address(after));
+                    for (handle, place) in self.forget_retries(after) {
+                        self.open_path(handle, &place);
                     }
                 }
             }
@@ -157,36 +179,64 @@ impl Driver {
     /// Opens a path over the interface for those connections that have none.
     fn interface_came(&mut self, interface: &Interface) {
         self.forget_retries(interface);
-        let handles: Vec<ConnectionHandle> = self.connections.keys().copied().collect();
-        for handle in handles {
-            self.open_path(handle, &local_address(interface));
+        for (handle, place) in self.places_over(interface) {
+            self.open_path(handle, &place);
         }
     }
 
-    /// What was tried over the interface as it was says nothing any more. Returns the
-    /// connections that were to try again.
-    fn forget_retries(&mut self, interface: &Interface) -> Vec<ConnectionHandle> {
-        let local = local_address(interface);
-        self.connections
-            .iter_mut()
-            .filter_map(|(handle, entry)| entry.retries.forget(&local).then_some(*handle))
-            .collect()
+    /// Nothing is tried over an interface that has gone until it comes again. But one that an
+    /// application named may go on carrying packets though nobody would choose it, and then the
+    /// watch does not see it come.
+    fn interface_went(&mut self, interface: &Interface) {
+        self.forget_retries(interface);
+        let now = clock::now();
+        for (handle, place) in self.places_over(interface) {
+            if let Some(entry) = self.connections.get_mut(&handle)
+                && entry.follow.as_ref().is_some_and(Places::are_listed)
+            {
+                entry.retries.later(now, place, RETRY_UNANSWERED);
+                self.mark(handle);
+            }
+        }
+    }
+
+    /// What was tried over the interface as it was says nothing any more. Returns where
+    /// connections were to try again.
+    fn forget_retries(&mut self, interface: &Interface) -> Vec<(ConnectionHandle, Place)> {
+        let mut places = self.places_over(interface);
+        places.retain(|(handle, place)| {
+            let entry = self.connections.get_mut(handle);
+            entry.is_some_and(|entry| entry.retries.forget(place))
+        });
+        places
+    }
+
+    /// Where connections are to have paths from that the interface may lead to.
+    fn places_over(&self, interface: &Interface) -> Vec<(ConnectionHandle, Place)> {
+        let of_entry = |(handle, entry): (&ConnectionHandle, &Entry)| {
+            let places = entry.follow.as_ref().map(|follow| follow.over(interface));
+            let handle = *handle;
+            let places = places.unwrap_or_default().into_iter();
+            places.map(move |place| (handle, place))
+        };
+        self.connections.iter().flat_map(of_entry).collect()
     }
 
     /// A socket failed and was dropped. If its interface or address is soon there again, the
     /// watch may never see that it was not: so whoever used it looks.
     pub(super) fn socket_failed(&mut self, socket: SocketId) {
-        // What an application opened from an address of its choice is its own to open again.
-        let local = self.sockets.made_for(socket);
-        let local = local.filter(|local| matches!(local, LocalAddress::Interface(_)));
-        let now = clock::now();
-        for entry in self.connections.values_mut() {
-            let used = tuples(&entry.shared.lock().connection);
-            if let Some(local) = &local
-                && entry.follow.is_some()
-                && used.iter().any(|tuple| tuple.socket == socket)
-            {
-                entry.retries.later(now, local.clone(), RETRY_SOON);
+        if let Some(local) = self.sockets.made_for(socket) {
+            let now = clock::now();
+            for entry in self.connections.values_mut() {
+                let Some(follow) = &entry.follow else {
+                    continue;
+                };
+                let used = tuples(&entry.shared.lock().connection);
+                for tuple in used.iter().filter(|tuple| tuple.socket == socket) {
+                    if let Some(place) = follow.of(&local, tuple.remote) {
+                        entry.retries.later(now, place, RETRY_SOON);
+                    }
+                }
             }
         }
         self.socket_gone(socket);
@@ -199,20 +249,22 @@ impl Driver {
         let (Some(entry), Some(local)) = (self.connections.get_mut(&handle), local) else {
             return;
         };
+        let Some(follow) = &mut entry.follow else {
+            return;
+        };
+        // What an application opened beside them is its own to open again.
+        let Some(place) = follow.of(&local, event.tuple.remote) else {
+            return;
+        };
         if event.change == PathChange::Up {
-            entry.retries.on_answer(&local);
-        } else if event.reason == PathReason::NeverAnswered
-            && entry.follow.is_some()
-            && matches!(local, LocalAddress::Interface(_))
-        {
+            entry.retries.on_answer(&place);
+        } else if event.reason == PathReason::NeverAnswered {
             let now = clock::now();
-            entry.retries.later(now, local, RETRY_UNANSWERED);
+            entry.retries.later(now, place, RETRY_UNANSWERED);
+        } else if event.reason == PathReason::ClosedHere {
+            follow.forget(&place);
         }
     }
-}
-
-fn local_address(interface: &Interface) -> LocalAddress {
-    LocalAddress::Interface(interface.name.clone())
 }
 
 /// Where the connection is tried, or its open paths.

@@ -7,13 +7,14 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::address::FourTuple;
-use crate::connection::{CloseReason, PathStatus};
+use crate::connection::{CloseReason, PathChange, PathEvent, PathStatus};
 use crate::crypto::{ClientTls, ServerTls};
 use crate::id::{Dir, Side, StreamId};
 use crate::net::interface::Interface;
 use crate::net::interface_kind::InterfaceKind;
-use crate::net::route::LocalAddress;
+use crate::net::route::{LocalAddress, Paths};
 use crate::net::stream::SendStream;
+use crate::path::PathReason;
 
 const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 
@@ -30,20 +31,25 @@ fn configs() -> (ServerConfig, ClientConfig) {
 
 /// A connection over the loopback interface to where nobody is, which follows interfaces.
 fn connect(driver: &mut Driver, config: &ClientConfig) -> Guard {
-    connect_to(driver, config, REMOTE)
+    let local = LocalAddress::Interface("lo".to_owned());
+    connect_from(driver, config, local, &Paths::EveryInterface, REMOTE)
 }
 
-fn connect_to(driver: &mut Driver, config: &ClientConfig, remote: SocketAddr) -> Guard {
-    let local = LocalAddress::Interface("lo".to_owned());
-    let socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), Some("lo")).unwrap();
-    driver.sockets.add(socket, Some(local.clone()));
+/// A connection that has a path from `local`, which is among those that it is to have.
+fn connect_from(
+    driver: &mut Driver,
+    config: &ClientConfig,
+    local: LocalAddress,
+    paths: &Paths,
+    remote: SocketAddr,
+) -> Guard {
     let route = Route {
         local,
         remote,
         group: 0,
     };
-    let connected = driver.connect(config, &[route], Some(vec![remote]));
-    connected.unwrap()
+    let follow = Places::new(paths, &[remote]);
+    driver.connect(config, &[route], follow).unwrap()
 }
 
 /// Lets the driver work until `done`, which takes less than a second unless it never comes.
@@ -79,7 +85,7 @@ fn initial(config: &ClientConfig) -> Datagram {
     }
 }
 
-fn lo(addresses: &[IpAddr]) -> Interface {
+fn lo_interface(addresses: &[IpAddr]) -> Interface {
     Interface {
         name: "lo".to_owned(),
         friendly_name: None,
@@ -157,16 +163,16 @@ async fn a_path_outlives_a_change_of_other_addresses() {
         (&[own, other], &[own]),
     ] {
         driver.on_interface(&InterfaceChange::Changed {
-            before: lo(had),
-            after: lo(has),
+            before: lo_interface(had),
+            after: lo_interface(has),
         });
         assert_eq!(tuples(), before);
         assert!(driver.sockets.local(before[0].socket).is_some());
     }
 
     driver.on_interface(&InterfaceChange::Changed {
-        before: lo(&[own]),
-        after: lo(&[other]),
+        before: lo_interface(&[own]),
+        after: lo_interface(&[other]),
     });
     assert_eq!(driver.sockets.local(before[0].socket), None);
     assert!(tuples().is_empty());
@@ -175,25 +181,94 @@ async fn a_path_outlives_a_change_of_other_addresses() {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_path_whose_socket_failed_is_back_though_its_interface_looks_as_before() {
-    let (server, client) = configs();
-    let any = ["127.0.0.1:0".parse().unwrap()];
-    let server = crate::net::Endpoint::server(server, &any).unwrap();
-    let mut driver = driver(None);
-    let guard = connect_to(&mut driver, &client, server.local_addrs()[0]);
-    let active = || -> Vec<SocketId> {
-        let paths = guard.0.lock().connection.stats().paths;
-        let active = paths.iter().filter(|path| path.state == PathStatus::Active);
-        active.map(|path| path.tuple.socket).collect()
-    };
-    run(&mut driver, || active().len() == 1).await;
+    let interface = LocalAddress::Interface("lo".to_owned());
+    let own = LocalAddress::Ip(Ipv4Addr::LOCALHOST.into());
+    for (local, has_remote) in [
+        (&interface, None),
+        (&interface, Some(false)),
+        (&own, Some(false)),
+        (&own, Some(true)),
+    ] {
+        let (server, client) = configs();
+        let any = ["127.0.0.1:0".parse().unwrap()];
+        let server = crate::net::Endpoint::server(server, &any).unwrap();
+        let remote = server.local_addrs()[0];
+        let paths = match has_remote {
+            None => Paths::EveryInterface,
+            Some(false) => Paths::Over(vec![local.clone()]),
+            Some(true) => Paths::Exactly(vec![(local.clone(), remote)]),
+        };
+        let mut driver = driver(None);
+        let guard = connect_from(&mut driver, &client, local.clone(), &paths, remote);
+        let active = || -> Vec<SocketId> {
+            let paths = guard.0.lock().connection.stats().paths;
+            let active = paths.iter().filter(|path| path.state == PathStatus::Active);
+            active.map(|path| path.tuple.socket).collect()
+        };
+        run(&mut driver, || active().len() == 1).await;
 
-    // Its address is taken away, and given back before anybody looks.
-    let failed = driver.sockets.remove_interface("lo", None);
-    assert_eq!(failed, active());
-    driver.on_trouble(&Trouble::Gone(failed[0]), None);
-    assert_eq!(active(), []);
-    run(&mut driver, || active().len() == 1).await;
-    assert_ne!(active(), failed);
+        // Its address is taken away, and given back before anybody looks.
+        let failed = active();
+        driver.sockets.close(failed[0]);
+        driver.on_trouble(&Trouble::Gone(failed[0]), None);
+        assert_eq!(active(), []);
+        run(&mut driver, || active().len() == 1).await;
+        assert_ne!(active(), failed);
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_path_that_an_application_named_is_tried_until_it_is_there_or_not_wanted_any_more() {
+    let (_, client) = configs();
+    let missing = LocalAddress::Interface("no-such-if0".to_owned());
+    let elsewhere: IpAddr = [198, 18, 0, 1].into();
+    let lo = LocalAddress::Interface("lo".to_owned());
+    let paths = Paths::Over(vec![
+        lo.clone(),
+        missing.clone(),
+        LocalAddress::Ip(elsewhere),
+        LocalAddress::Ip("::1".parse().unwrap()),
+    ]);
+    let mut driver = driver(None);
+    let guard = connect_from(&mut driver, &client, lo, &paths, REMOTE);
+    let handle = guard.0.handle;
+    let due = |driver: &mut Driver, after| {
+        let retries = &mut driver.connections.get_mut(&handle).unwrap().retries;
+        let due = retries.take_due(clock::now() + Duration::from_secs(after));
+        due.into_iter().map(|place| place.local).collect::<Vec<_>>()
+    };
+    // Between addresses of two families there will never be a way.
+    let wanted = [LocalAddress::Ip(elsewhere), missing.clone()];
+    assert_eq!(due(&mut driver, 1), wanted);
+
+    let interface = Interface {
+        name: "no-such-if0".to_owned(),
+        ..lo_interface(&[elsewhere])
+    };
+    driver.on_interface(&InterfaceChange::Appeared(interface.clone()));
+    assert_eq!(due(&mut driver, 1), wanted, "neither can be bound to yet");
+    driver.on_interface(&InterfaceChange::Vanished(interface.clone()));
+    assert_eq!(due(&mut driver, 1), []);
+    assert_eq!(due(&mut driver, 6), wanted);
+
+    let socket = driver.sockets.made().next().unwrap();
+    let down = |reason| PathEvent {
+        path: 0,
+        tuple: FourTuple {
+            socket,
+            local_ip: None,
+            remote: REMOTE,
+        },
+        change: PathChange::Down,
+        reason,
+    };
+    driver.on_path_event(handle, &down(PathReason::NeverAnswered));
+    let lo = LocalAddress::Interface("lo".to_owned());
+    assert_eq!(due(&mut driver, 6), [lo]);
+    driver.on_path_event(handle, &down(PathReason::ClosedHere));
+    driver.on_path_event(handle, &down(PathReason::NeverAnswered));
+    assert_eq!(due(&mut driver, 6), []);
 }
 
 #[tokio::test]
@@ -205,7 +280,7 @@ async fn an_interface_that_cannot_be_bound_to_is_tried_again_until_it_has_gone()
     let handle = guard.0.handle;
     let interface = Interface {
         name: "no-such-if0".to_owned(),
-        ..lo(&[])
+        ..lo_interface(&[])
     };
     let soon = clock::now() + Duration::from_secs(1);
     driver.on_interface(&InterfaceChange::Appeared(interface.clone()));
@@ -215,10 +290,13 @@ async fn an_interface_that_cannot_be_bound_to_is_tried_again_until_it_has_gone()
     assert_eq!(driver.timers.first().map(|(at, _)| *at), next(&driver));
 
     // With its gateway may have come the way to the peer.
-    let local = LocalAddress::Interface(interface.name.clone());
+    let place = Place {
+        local: LocalAddress::Interface(interface.name.clone()),
+        remote: None,
+    };
     let retries = &mut driver.connections.get_mut(&handle).unwrap().retries;
-    retries.forget(&local);
-    retries.later(clock::now(), local, Duration::from_secs(60));
+    retries.forget(&place);
+    retries.later(clock::now(), place, Duration::from_secs(60));
     driver.on_interface(&InterfaceChange::Changed {
         before: Interface {
             has_gateway: false,
@@ -270,7 +348,7 @@ async fn whoever_waits_learns_that_the_driver_panicked() {
     shared.command(Command::Connect {
         config: Box::new(client),
         routes: Vec::new(),
-        follow: None,
+        follow: Places::new(&Paths::EveryInterface, &[]),
         reply,
     });
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
