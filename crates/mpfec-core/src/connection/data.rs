@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpfec_sched::{Assignment, MAX_PATHS, View};
+use mpfec_sched::{Assignment, MAX_PATHS, SymbolKind, View};
 use smallvec::SmallVec;
 
 use super::datagram::Way;
@@ -18,6 +18,9 @@ pub(super) struct Batch {
     pub(super) segment_size: usize,
     /// What the scheduler chose, and how many of its symbols are written.
     assignment: Option<(Assignment, u32)>,
+    /// It chose what the path cannot carry and nothing is known to lack: now it is asked only for
+    /// what is needed.
+    needed_only: bool,
 }
 
 impl Connection {
@@ -102,12 +105,27 @@ impl Connection {
                 Some((_, used)) if written.is_some() => *used += 1,
                 _ => {
                     self.finish_assignment(now, index, batch);
-                    if !self.cut_to_fit(index, assignment.block) {
+                    if !self.is_too_large(index, assignment.block) {
+                        return;
+                    }
+                    let goes_on = if self.is_ahead(&assignment) {
+                        !std::mem::replace(&mut batch.needed_only, true)
+                    } else {
+                        self.cut_to_fit(index, assignment.block)
+                    };
+                    if !goes_on {
                         return;
                     }
                 }
             }
         }
+    }
+
+    /// Whether all that the block lacks is on its way or has still to leave: to cut it anew would
+    /// make that useless, for the sake of a symbol that may not be needed.
+    fn is_ahead(&self, assignment: &Assignment) -> bool {
+        let block = self.streams.blocks().get(assignment.block);
+        assignment.symbol != SymbolKind::Source && block.is_some_and(|block| block.deficit() == 0)
     }
 
     /// The usable paths as far as they matter to messages.
@@ -162,12 +180,16 @@ impl Connection {
             self.finish_assignment(now, index, batch);
         }
         let budget = self.symbol_budget(now, index, budget)?;
-        let view = view(
+        let all = view(
             now,
             &self.path_views,
             &self.streams,
             self.config.profile.codec,
         );
+        let view = View {
+            may_protect: !batch.needed_only,
+            ..all
+        };
         let assignment = self.scheduler.select(index, budget, &view)?;
         batch.assignment = Some((assignment, 0));
         Some(assignment)

@@ -26,15 +26,23 @@ impl Connection {
         self.streams.limit_symbol_size(largest);
     }
 
+    /// Whether the symbols of a block fit into no packet of the path at `index`.
+    pub(super) fn is_too_large(&self, index: usize, block: usize) -> bool {
+        let room = self.symbol_room(index);
+        room.is_some_and(|room| self.streams.has_larger_symbols(block, room))
+    }
+
     /// Cuts a block anew whose symbols are larger than the path at `index` carries, which was
     /// chosen for it. Returns whether there is something else to be chosen now.
     pub(super) fn cut_to_fit(&mut self, index: usize, block: usize) -> bool {
-        let overhead = self.symbol_overhead();
-        let Some(path) = self.paths.at(index) else {
-            return false;
-        };
-        self.streams
-            .cut_to_fit(block, path.mtu.current() - overhead)
+        let room = self.symbol_room(index);
+        room.is_some_and(|room| self.streams.cut_to_fit(block, room))
+    }
+
+    /// Bytes of the largest symbol that the path at `index` carries.
+    fn symbol_room(&self, index: usize) -> Option<u16> {
+        let path = self.paths.at(index)?;
+        Some(path.mtu.current() - self.symbol_overhead())
     }
 
     /// What a full packet holds besides a symbol.

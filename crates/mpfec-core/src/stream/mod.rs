@@ -277,15 +277,23 @@ impl Streams {
         }
     }
 
+    /// Whether the symbols of the block that `blocks()[index]` describes are larger than `bytes`.
+    pub(crate) fn has_larger_symbols(&self, index: usize, bytes: u16) -> bool {
+        let queue = &self.sending.queue;
+        let slot = queue.slot_at(index);
+        slot.is_some_and(|slot| queue.get(slot).0.origin().symbol_size.bytes() > bytes.into())
+    }
+
     /// Cuts the block that `blocks()[index]` describes anew if its symbols are larger than
     /// `bytes`. Returns whether it was cut.
     pub(crate) fn cut_to_fit(&mut self, index: usize, bytes: u16) -> bool {
+        let is_larger = self.has_larger_symbols(index, bytes);
         let queue = &mut self.sending.queue;
         let (Some(slot), Some(size)) = (queue.slot_at(index), SymbolSize::new(u32::from(bytes)))
         else {
             return false;
         };
-        if queue.get(slot).0.origin().symbol_size <= size {
+        if !is_larger {
             return false;
         }
         let max_symbols = self.sending.peer_max_symbols;

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use mpfec_core::{OpenPathError, PathChange, PathStatus};
-use mpfec_sim::{Action, Change, Direction, PathSetup, Scene, scene};
+use mpfec_core::{Dir, OpenPathError, PathChange, PathStatus};
+use mpfec_sim::{Action, Change, Direction, PathSetup, Scene, Simulation, scene};
 
 use crate::{kib, mbit, mib, ms, secs};
 
@@ -324,4 +324,31 @@ fn a_path_may_fail_to_open_any_number_of_times() {
     assert!(net.open_path("lte").is_ok());
     net.run_for(secs(1));
     assert_eq!(net.path_stats("lte").state, PathStatus::Active);
+}
+
+/// Its idle slots are no reason to cut anew what is on its way over a path of larger ones.
+#[test]
+fn a_path_of_smaller_packets_that_opens_costs_no_more_than_smaller_symbols() {
+    let mut net = scene()
+        .path("wifi", mbit(40), ms(300))
+        .with(Direction::Forward, Change::Loss(0.02))
+        .connect();
+    let mut small = PathSetup::symmetric("lte", mbit(20), ms(20), 0.0);
+    (small.forward.mtu, small.backward.mtu) = (1300, 1300);
+    net.add_interface(small);
+    let write_for = |net: &mut Simulation, blocks: u64| {
+        for _ in 0..blocks {
+            net.with_client(|peer, _| peer.send(Dir::Uni, 30_000));
+            net.run_for(ms(20));
+        }
+        let connection = net.client_connection().expect("open");
+        connection.stats().streams.sent_source_symbols
+    };
+    let before = write_for(&mut net, 100);
+    net.open_path("lte").expect("a path may be opened");
+    let sent = write_for(&mut net, 30) - before;
+    let of_block = 30_000_u64.div_ceil(1200);
+    assert!(sent <= 30 * of_block * 11 / 10, "{sent} source symbols");
+    net.run_for(secs(2));
+    net.check_bytes();
 }
