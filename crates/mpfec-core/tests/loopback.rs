@@ -205,6 +205,44 @@ async fn a_reader_that_stops_is_noticed_by_the_writer() {
 }
 
 #[tokio::test]
+async fn whoever_waits_for_a_reader_to_stop_does_not_keep_the_writer_from_writing() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+    let mut send = connection.open_uni().await.unwrap();
+    let stopped = tokio::spawn(send.stopped());
+    let delivered = tokio::spawn(send.delivered());
+    send.write_all(b"hello").await.unwrap();
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    let mut start = [0; 5];
+    within(recv.read_exact(&mut start)).await.unwrap();
+    recv.stop(42);
+    assert_eq!(within(stopped).await.unwrap(), Ok(Some(42)));
+    assert_eq!(
+        within(delivered).await.unwrap(),
+        Err(WriteError::Stopped(42))
+    );
+
+    let mut abandoned = connection.open_uni().await.unwrap();
+    let stopped = tokio::spawn(abandoned.stopped());
+    abandoned.write_all(b"some").await.unwrap();
+    let _unread = within(accepted.accept_uni()).await.unwrap();
+    abandoned.reset(1);
+    assert_eq!(within(stopped).await.unwrap(), Ok(None));
+
+    // What is waited for outlives the writer and the last handle of the connection.
+    let mut last = connection.open_uni().await.unwrap();
+    last.write_all(b"last").await.unwrap();
+    let delivered = last.delivered();
+    drop((last, send, abandoned, connection));
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    assert_eq!(within(recv.read_to_end(10)).await.unwrap(), b"last");
+    assert_eq!(within(delivered).await, Ok(()));
+    within(accepted.closed()).await;
+}
+
+#[tokio::test]
 async fn the_end_of_a_stream_and_its_reset_show_at_every_later_read() {
     let server = Server::start(1);
     let client = Endpoint::client().unwrap();

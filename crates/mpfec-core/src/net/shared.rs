@@ -139,11 +139,13 @@ pub(super) struct ConnectionState {
 pub(super) struct StreamWaiters {
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
-    handles: u8,
+    handles: usize,
     /// The peer's application has read everything.
     pub(super) delivered: bool,
     /// The peer reads no more, and says why.
     pub(super) stopped: Option<u64>,
+    /// The writer has taken back what it wrote.
+    pub(super) is_reset: bool,
 }
 
 /// Who waits for something of the connection as a whole.
@@ -156,7 +158,7 @@ pub(super) struct Notifiers {
     pub(super) datagram: Notify,
     pub(super) datagram_room: Notify,
     pub(super) path: Notify,
-    /// Streams that were delivered or stopped.
+    /// Streams that were delivered, stopped or reset.
     pub(super) stream_end: Notify,
 }
 

@@ -65,8 +65,7 @@ pub enum ReadExactError {
 /// the peer that is a clean end. [`reset`](Self::reset) it if it is not.
 #[derive(Debug)]
 pub struct SendStream {
-    guard: Arc<Guard>,
-    id: StreamId,
+    handle: StreamHandle,
     end: SendEnd,
 }
 
@@ -83,10 +82,8 @@ enum SendEnd {
 
 impl SendStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
-        guard.0.lock().add_handle(id);
         Self {
-            guard,
-            id,
+            handle: StreamHandle::new(guard, id),
             end: SendEnd::Open,
         }
     }
@@ -94,7 +91,7 @@ impl SendStream {
     /// Its number within the connection.
     #[must_use]
     pub fn id(&self) -> StreamId {
-        self.id
+        self.handle.id
     }
 
     /// Writes some of `data`, waiting while buffers are full; returns how much.
@@ -126,79 +123,84 @@ impl SendStream {
         if self.end == SendEnd::Open {
             self.end = SendEnd::Finished;
         }
-        let shared = &self.guard.0;
+        let shared = &self.handle.guard.0;
         let mut state = shared.lock();
         let result = match state.closed {
             Some(_) => Err(StreamWriteError::Closed),
-            None => state.connection.finish(self.id),
+            None => state.connection.finish(self.handle.id),
         };
-        let result = result.map_err(|error| write_error(error, &mut state, self.id));
+        let result = result.map_err(|error| write_error(error, &mut state, self.handle.id));
         drop(state);
         shared.wake_driver();
         result
     }
 
-    /// Waits until the peer's application has read everything up to the end.
+    /// Waits until the peer's application has read everything up to the end. The future stands for
+    /// itself: the stream may be written, and dropped, while somebody waits. Like the stream it
+    /// keeps the connection open.
     ///
     /// # Errors
     /// If the peer stopped reading, the connection was lost before, or the stream was
     /// [reset](Self::reset): then [`WriteError::Finished`].
-    pub async fn delivered(&mut self) -> Result<(), WriteError> {
-        let shared = &self.guard.0;
-        wait(&shared.notify.stream_end, || {
-            let mut state = shared.lock();
-            let closed = state.closed.clone();
-            let stream = state.stream(self.id);
-            match (stream.delivered, stream.stopped) {
-                (true, _) => Some(Ok(())),
-                (_, Some(code)) => Some(Err(WriteError::Stopped(code))),
-                // Nothing more is heard of it.
-                _ if self.end == SendEnd::Reset => Some(Err(WriteError::Finished)),
-                _ => closed.map(|reason| Err(WriteError::ConnectionLost(reason))),
-            }
-        })
-        .await
+    pub fn delivered(
+        &self,
+    ) -> impl Future<Output = Result<(), WriteError>> + Send + Sync + use<> + 'static {
+        let handle = self.handle.clone();
+        async move { handle.end().await }
     }
 
     /// Abandons the stream; the peer's reader sees `code`, which is at most 2^62 - 1: instead of
     /// a larger one it sees that.
     pub fn reset(&mut self, code: u64) {
         self.end = SendEnd::Reset;
-        self.guard.0.lock().connection.reset(self.id, code);
-        self.guard.0.wake_driver();
+        let shared = &self.handle.guard.0;
+        let mut state = shared.lock();
+        state.connection.reset(self.handle.id, code);
+        state.stream(self.handle.id).is_reset = true;
+        drop(state);
+        shared.notify.stream_end.notify_waiters();
+        shared.wake_driver();
     }
 
     /// Waits until the peer stops reading, or has read everything: then `None`, as after a
-    /// reset.
+    /// reset. The future stands for itself, as that of [`delivered`](Self::delivered).
     ///
     /// # Errors
     /// If the connection is lost before.
-    pub async fn stopped(&mut self) -> Result<Option<u64>, CloseReason> {
-        match self.delivered().await {
-            Ok(()) | Err(WriteError::Finished) => Ok(None),
-            Err(WriteError::Stopped(code)) => Ok(Some(code)),
-            Err(WriteError::ConnectionLost(reason)) => Err(reason),
+    pub fn stopped(
+        &self,
+    ) -> impl Future<Output = Result<Option<u64>, CloseReason>> + Send + Sync + use<> + 'static
+    {
+        let delivered = self.delivered();
+        async move {
+            match delivered.await {
+                Ok(()) | Err(WriteError::Finished) => Ok(None),
+                Err(WriteError::Stopped(code)) => Ok(Some(code)),
+                Err(WriteError::ConnectionLost(reason)) => Err(reason),
+            }
         }
     }
 
     /// Data of streams with a higher priority go first; 0 from the start.
     pub fn set_priority(&mut self, priority: i32) {
-        self.guard
+        self.handle
+            .guard
             .0
             .lock()
             .connection
-            .set_priority(self.id, priority);
+            .set_priority(self.handle.id, priority);
     }
 
     /// What is written from now on should be read by the peer within `deadline`: see
     /// [`Connection::set_deadline`](crate::Connection::set_deadline).
     pub fn set_deadline(&mut self, deadline: Option<Duration>) {
-        self.guard
+        self.handle
+            .guard
             .0
             .lock()
             .connection
-            .set_deadline(self.id, deadline);
-        self.guard.0.wake_driver();
+            .set_deadline(self.handle.id, deadline);
+        self.handle.guard.0.wake_driver();
     }
 
     fn poll_write_some(
@@ -206,11 +208,11 @@ impl SendStream {
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<Result<usize, WriteError>> {
-        let shared = &self.guard.0;
+        let shared = &self.handle.guard.0;
         let mut state = shared.lock();
         let result = match state.closed {
             Some(_) => Err(StreamWriteError::Closed),
-            None => state.connection.write(self.id, data),
+            None => state.connection.write(self.handle.id, data),
         };
         match result {
             Ok(written) => {
@@ -219,10 +221,10 @@ impl SendStream {
                 Poll::Ready(Ok(written))
             }
             Err(StreamWriteError::Blocked) => {
-                state.stream(self.id).writer = Some(cx.waker().clone());
+                state.stream(self.handle.id).writer = Some(cx.waker().clone());
                 Poll::Pending
             }
-            Err(error) => Poll::Ready(Err(write_error(error, &mut state, self.id))),
+            Err(error) => Poll::Ready(Err(write_error(error, &mut state, self.handle.id))),
         }
     }
 }
@@ -246,8 +248,8 @@ impl AsyncWrite for SendStream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.guard.0.lock().connection.flush(self.id);
-        self.guard.0.wake_driver();
+        self.handle.guard.0.lock().connection.flush(self.handle.id);
+        self.handle.guard.0.wake_driver();
         Poll::Ready(Ok(()))
     }
 
@@ -265,15 +267,13 @@ impl Drop for SendStream {
             // It may have been stopped by the peer; then there is nothing left to finish.
             let _ = self.finish();
         }
-        self.guard.0.lock().drop_handle(self.id);
     }
 }
 
 /// The reading end of a stream. Dropped before its end, it tells the peer to stop.
 #[derive(Debug)]
 pub struct RecvStream {
-    guard: Arc<Guard>,
-    id: StreamId,
+    handle: StreamHandle,
     /// How it ended, once a read has shown it: every later read shows the same.
     end: Option<Result<(), ReadError>>,
     /// What [`read_to_end`](Self::read_to_end) has taken and not yet handed out.
@@ -282,10 +282,8 @@ pub struct RecvStream {
 
 impl RecvStream {
     pub(super) fn new(guard: Arc<Guard>, id: StreamId) -> Self {
-        guard.0.lock().add_handle(id);
         Self {
-            guard,
-            id,
+            handle: StreamHandle::new(guard, id),
             end: None,
             collected: BytesMut::new(),
         }
@@ -294,7 +292,7 @@ impl RecvStream {
     /// Its number within the connection.
     #[must_use]
     pub fn id(&self) -> StreamId {
-        self.id
+        self.handle.id
     }
 
     /// Waits for the next bytes, at most `max`, without copying them; `None` at the end, and
@@ -357,8 +355,13 @@ impl RecvStream {
     /// larger one it sees that.
     pub fn stop(&mut self, code: u64) {
         self.end.get_or_insert(Err(ReadError::Stopped));
-        self.guard.0.lock().connection.stop(self.id, code);
-        self.guard.0.wake_driver();
+        self.handle
+            .guard
+            .0
+            .lock()
+            .connection
+            .stop(self.handle.id, code);
+        self.handle.guard.0.wake_driver();
     }
 
     fn poll_read_chunk(
@@ -381,9 +384,9 @@ impl RecvStream {
         if let Some(end) = &self.end {
             return Poll::Ready(end.clone().map(|()| None));
         }
-        let shared = &self.guard.0;
+        let shared = &self.handle.guard.0;
         let mut state = shared.lock();
-        let end = match state.connection.read(self.id, max) {
+        let end = match state.connection.read(self.handle.id, max) {
             Ok(Some(chunk)) => {
                 let news = state.connection.has_stream_news();
                 drop(state);
@@ -396,7 +399,7 @@ impl RecvStream {
             Err(StreamReadError::Blocked) => match state.closed.clone() {
                 Some(reason) => Err(ReadError::ConnectionLost(reason)),
                 None => {
-                    state.stream(self.id).reader = Some(cx.waker().clone());
+                    state.stream(self.handle.id).reader = Some(cx.waker().clone());
                     return Poll::Pending;
                 }
             },
@@ -408,7 +411,7 @@ impl RecvStream {
         };
         drop(state);
         self.end = Some(end.clone());
-        self.guard.0.wake_driver();
+        self.handle.guard.0.wake_driver();
         Poll::Ready(end.map(|()| None))
     }
 }
@@ -439,6 +442,49 @@ impl Drop for RecvStream {
         if self.end.is_none() {
             self.stop(0);
         }
+    }
+}
+
+/// Keeps what is known of a stream, and its connection, as long as somebody may ask.
+#[derive(Debug)]
+struct StreamHandle {
+    guard: Arc<Guard>,
+    id: StreamId,
+}
+
+impl StreamHandle {
+    fn new(guard: Arc<Guard>, id: StreamId) -> Self {
+        guard.0.lock().add_handle(id);
+        Self { guard, id }
+    }
+
+    /// Waits until what was written has come to its end, one way or another.
+    async fn end(&self) -> Result<(), WriteError> {
+        let shared = &self.guard.0;
+        wait(&shared.notify.stream_end, || {
+            let mut state = shared.lock();
+            let closed = state.closed.clone();
+            let stream = state.stream(self.id);
+            match (stream.delivered, stream.stopped) {
+                (true, _) => Some(Ok(())),
+                (_, Some(code)) => Some(Err(WriteError::Stopped(code))),
+                // Nothing more is heard of it.
+                _ if stream.is_reset => Some(Err(WriteError::Finished)),
+                _ => closed.map(|reason| Err(WriteError::ConnectionLost(reason))),
+            }
+        })
+        .await
+    }
+}
+
+impl Clone for StreamHandle {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.guard), self.id)
+    }
+}
+
+impl Drop for StreamHandle {
+    fn drop(&mut self) {
         self.guard.0.lock().drop_handle(self.id);
     }
 }
