@@ -51,8 +51,8 @@ impl Endpoint {
             return Routed::Ignored;
         }
         let keys = Keys::initial(initial.dcid.as_slice(), Side::Server);
-        if self.routes.connections() >= server.max_connections {
-            let reason = "the server has as many connections as it may";
+        let is_full = self.routes.connections() >= server.max_connections;
+        if let Some(reason) = self.refuses.or(is_full.then_some(FULL)) {
             return self.refuse(reason, &keys, initial, &datagram, response);
         }
         if let Err(error) = server.transport.profile.check() {
@@ -159,6 +159,8 @@ impl Endpoint {
     }
 }
 
+/// What clients are told while [`ServerConfig::max_connections`] is reached.
+const FULL: &str = "the server has as many connections as it may";
 /// RFC 9000 §7.2: the client's choice must be unpredictable.
 const MIN_CLIENT_DCID: usize = 8;
 /// How long a client may take from a Retry to its answer.

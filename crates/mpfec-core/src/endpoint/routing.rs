@@ -25,6 +25,8 @@ use super::token::TokenKey;
 #[derive(Debug)]
 pub struct Endpoint {
     pub(super) server: Option<ServerConfig>,
+    /// Why nobody is taken now, if so.
+    pub(super) refuses: Option<&'static str>,
     pub(super) rng: Rng,
     pub(super) routes: Routes,
     pub(super) reset_key: ResetKey,
@@ -74,6 +76,7 @@ impl Endpoint {
         let kept = server.as_ref().and_then(|server| server.reset_key.clone());
         Self {
             server,
+            refuses: None,
             routes: Routes::default(),
             reset_key: kept.unwrap_or_else(|| ResetKey::generate(&mut rng)),
             reset_limit: ResetLimit::new(now),
@@ -87,6 +90,12 @@ impl Endpoint {
     /// Takes connections from now on under other conditions, or no longer any.
     pub fn set_server_config(&mut self, server: Option<ServerConfig>) {
         self.server = server;
+    }
+
+    /// Refuses new connections from now on and tells clients why, or takes them again as the
+    /// server's configuration says. Connections that exist go on.
+    pub fn set_refusal(&mut self, reason: Option<&'static str>) {
+        self.refuses = reason;
     }
 
     /// Starts a connection. `routes` are four-tuples on which the handshake is tried at

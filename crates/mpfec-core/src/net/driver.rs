@@ -98,8 +98,8 @@ impl Driver {
         let sockets = Sockets::new(sockets, Arc::clone(&shared));
         Self {
             shared,
-            endpoint: Endpoint::new(clock::now(), config.clone(), Rng::system()),
-            door: config.map_or(Door::None, Door::Open),
+            door: config.as_ref().map_or(Door::None, |_| Door::Open),
+            endpoint: Endpoint::new(clock::now(), config, Rng::system()),
             sockets,
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -143,7 +143,7 @@ impl Driver {
             Command::Interface(change) => self.on_interface(&change),
             Command::RefuseNew => self.shut_door(),
             Command::Close { code, reason } => {
-                self.shut_door();
+                self.close_door();
                 for entry in self.connections.values() {
                     entry.shared.close(code, &reason);
                 }
@@ -420,7 +420,7 @@ impl Future for Driver {
         driver.shared.driver.register(cx.waker());
         let is_orphaned = driver.shared.stage() >= Stage::Orphaned;
         if is_orphaned {
-            driver.shut_door();
+            driver.close_door();
             driver.forget_waiting();
         }
         for _ in 0..ROUNDS {

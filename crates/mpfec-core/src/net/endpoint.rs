@@ -150,7 +150,8 @@ impl Endpoint {
         Some(Connecting::ready(incoming))
     }
 
-    /// Takes no more connections: clients are told so. Those that exist go on.
+    /// Takes no more connections: clients are told so, in other words than those whom a server
+    /// refuses that is full or closed. Those that exist go on.
     pub fn refuse_new(&self) {
         self.inner.shared.command(Command::RefuseNew);
     }

@@ -1,22 +1,35 @@
 //! Clients that ask for connections: how many may wait until the application takes them.
 
 use super::Driver;
-use crate::config::ServerConfig;
 use crate::endpoint::ConnectionHandle;
 use crate::net::connection::Guard;
 use crate::net::shared::lock;
 
 /// What clients meet.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Door {
-    /// They are taken under these conditions.
-    Open(ServerConfig),
+    /// They are taken.
+    Open,
     /// They are told to go, until the application has taken some of those who wait.
-    Full(ServerConfig),
-    /// They are told to go.
+    Full,
+    /// They are told to go, because the application takes no more.
     Shut,
+    /// They are told to go, because the endpoint is closed.
+    Closed,
     /// There is none: a client's endpoint does not answer.
     None,
+}
+
+impl Door {
+    /// What clients are told who must go.
+    fn refusal(self) -> Option<&'static str> {
+        match self {
+            Self::Open | Self::None => None,
+            Self::Full => Some("as many clients as may wait already for the server to take them"),
+            Self::Shut => Some("the server takes no new connections"),
+            Self::Closed => Some("the server is closed"),
+        }
+    }
 }
 
 impl Driver {
@@ -29,34 +42,34 @@ impl Driver {
 
     /// Refuses clients while as many wait as may.
     pub(super) fn adjust_door(&mut self) {
-        if matches!(self.door, Door::Shut | Door::None) {
-            return;
-        }
         let is_full = lock(&self.shared.incoming).len() >= MAX_WAITING;
-        self.door = match (std::mem::replace(&mut self.door, Door::None), is_full) {
-            (Door::Open(config), true) => {
+        match (self.door, is_full) {
+            (Door::Open, true) => {
                 tracing::warn!("{MAX_WAITING} connections wait to be accepted; refusing more");
-                self.endpoint
-                    .set_server_config(Some(refusing(config.clone())));
-                Door::Full(config)
+                self.set_door(Door::Full);
             }
-            (Door::Full(config), false) => {
-                self.endpoint.set_server_config(Some(config.clone()));
-                Door::Open(config)
-            }
-            (door, _) => door,
-        };
+            (Door::Full, false) => self.set_door(Door::Open),
+            _ => {}
+        }
     }
 
-    /// Takes nobody from now on.
+    /// Takes nobody from now on, for the application takes no more.
     pub(super) fn shut_door(&mut self) {
-        self.door = match std::mem::replace(&mut self.door, Door::None) {
-            Door::Open(config) | Door::Full(config) => {
-                self.endpoint.set_server_config(Some(refusing(config)));
-                Door::Shut
-            }
-            door => door,
-        };
+        if matches!(self.door, Door::Open | Door::Full) {
+            self.set_door(Door::Shut);
+        }
+    }
+
+    /// Takes nobody from now on, for the endpoint is closed.
+    pub(super) fn close_door(&mut self) {
+        if self.door != Door::None {
+            self.set_door(Door::Closed);
+        }
+    }
+
+    fn set_door(&mut self, door: Door) {
+        self.door = door;
+        self.endpoint.set_refusal(door.refusal());
     }
 
     /// Closes the connections that still wait: nobody is there to take them.
@@ -73,14 +86,6 @@ impl Driver {
         // Dropping it takes other locks.
         drop(incoming);
         drop(guard);
-    }
-}
-
-/// Answers every client that there is no room.
-fn refusing(config: ServerConfig) -> ServerConfig {
-    ServerConfig {
-        max_connections: 0,
-        ..config
     }
 }
 

@@ -9,6 +9,7 @@ use super::*;
 use crate::address::FourTuple;
 use crate::connection::{CloseReason, PathChange, PathEvent, PathStatus};
 use crate::crypto::{ClientTls, ServerTls};
+use crate::error::TransportError;
 use crate::id::{Dir, Side, StreamId};
 use crate::net::interface::Interface;
 use crate::net::interface_kind::InterfaceKind;
@@ -68,6 +69,11 @@ async fn run(driver: &mut Driver, done: impl Fn() -> bool) {
 
 /// A client's first datagram.
 fn initial(config: &ClientConfig) -> Datagram {
+    attempt(config).1
+}
+
+/// A client that asks for a connection, and its first datagram.
+fn attempt(config: &ClientConfig) -> (Connection, Datagram) {
     let tuple = FourTuple {
         socket: SocketId(0),
         local_ip: None,
@@ -78,10 +84,35 @@ fn initial(config: &ClientConfig) -> Datagram {
     let mut data = Vec::new();
     let (_, mut connection) = started.unwrap();
     connection.poll_transmit(clock::now(), 1, &mut data);
-    Datagram {
+    let datagram = Datagram {
         tuple,
         ecn: None,
         data: data[..].into(),
+    };
+    (connection, datagram)
+}
+
+/// What a client is told whom the driver refuses.
+fn refused(driver: &mut Driver, config: &ClientConfig) -> String {
+    let (mut connection, datagram) = attempt(config);
+    let (tuple, now) = (datagram.tuple, clock::now());
+    let mut response = Vec::new();
+    let routed = driver
+        .endpoint
+        .handle_datagram(now, datagram, &mut response);
+    assert!(matches!(routed, Routed::Response(_)), "{routed:?}");
+    let datagram = Datagram {
+        tuple,
+        ecn: None,
+        data: response[..].into(),
+    };
+    connection.handle_datagram(now, datagram);
+    match connection.poll_event() {
+        Some(Event::Closed(CloseReason::PeerError(error))) => {
+            assert_eq!(error.code, TransportError::CONNECTION_REFUSED);
+            error.reason.into_owned()
+        }
+        other => panic!("{other:?}"),
     }
 }
 
@@ -116,12 +147,35 @@ async fn clients_are_refused_while_as_many_wait_as_may_and_taken_again_afterward
     for _ in 0..incoming::MAX_WAITING {
         driver.let_wait(Guard(Arc::clone(&guard.0)));
     }
-    assert!(matches!(answer(&mut driver), Routed::Response(_)));
+    let reason = refused(&mut driver, &client);
+    assert!(reason.contains("wait"), "{reason}");
 
     let taken = lock(&driver.shared.incoming).pop_front();
     driver.adjust_door();
     assert!(matches!(answer(&mut driver), Routed::New(..)));
     drop(taken);
+}
+
+#[tokio::test]
+async fn clients_that_are_refused_are_told_why() {
+    let (mut server, client) = configs();
+    server.max_connections = 0;
+    let mut driver = driver(Some(server));
+    let reason = refused(&mut driver, &client);
+    assert!(reason.contains("as many connections as it may"), "{reason}");
+    driver.on_command(Command::RefuseNew);
+    let reason = refused(&mut driver, &client);
+    assert!(reason.contains("takes no new connections"), "{reason}");
+    let (code, words) = (7, "enough".to_owned());
+    driver.on_command(Command::Close {
+        code,
+        reason: words,
+    });
+    let reason = refused(&mut driver, &client);
+    assert!(reason.contains("closed"), "{reason}");
+    // A closed endpoint stays closed.
+    driver.on_command(Command::RefuseNew);
+    assert_eq!(refused(&mut driver, &client), reason);
 }
 
 #[tokio::test]
