@@ -16,6 +16,10 @@
 //! by a timeout, and called again: nothing gets lost. Two say less than one might wish then:
 //! [`SendStream::write_all`] does not tell how much it wrote, and [`RecvStream::read_exact`]
 //! not how much of the buffer it filled.
+//!
+//! **In tests.** Time is tokio's: where it is paused, connections wait in that time, and an idle one
+//! whose [`keep_alive`](crate::TransportConfig::keep_alive) is shorter than its idle timeout stays
+//! open through its jumps.
 
 mod clock;
 mod connection;

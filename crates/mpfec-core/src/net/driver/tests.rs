@@ -178,6 +178,22 @@ async fn clients_that_are_refused_are_told_why() {
     assert_eq!(refused(&mut driver, &client), reason);
 }
 
+#[tokio::test(start_paused = true)]
+#[cfg(target_os = "linux")]
+async fn where_time_stands_still_the_driver_sleeps_until_its_timers() {
+    let (_, client) = configs();
+    let mut driver = driver(None);
+    let _guard = connect(&mut driver, &client);
+    let mut wakeups = 0;
+    let running = poll_fn(|cx| {
+        wakeups += 1;
+        Pin::new(&mut driver).poll(cx)
+    });
+    // The handshake is tried again every second or so.
+    assert!(timeout(Duration::from_secs(10), running).await.is_err());
+    assert!((5..200).contains(&wakeups), "{wakeups} wake-ups in 10 s");
+}
+
 #[tokio::test]
 async fn a_connection_that_is_over_waits_no_more_to_be_taken() {
     let (server, client) = configs();
