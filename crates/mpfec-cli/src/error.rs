@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use mpfec_core::CloseReason;
 use mpfec_core::net::{ConnectingError, ReadError, WriteError};
+use mpfec_core::{CloseReason, TransportError};
 
 use crate::close::CloseCode;
 use crate::exit::Exit;
@@ -108,18 +108,29 @@ impl CliError {
 
 impl From<CloseReason> for CliError {
     fn from(reason: CloseReason) -> Self {
+        if let CloseReason::PeerError(error) = &reason
+            && error.code == TransportError::AUTHENTICATION_FAILED
+        {
+            return Self::new(
+                Exit::Authentication,
+                "the peer does not know the ticket's secret",
+                NEW_TICKET,
+            );
+        }
         if reason.is_authentication() {
             return Self::new(
                 Exit::Authentication,
                 format!("the ticket does not fit the peer: {reason}"),
-                "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own",
+                NEW_TICKET,
             );
         }
-        if reason.is_refusal() {
+        if let CloseReason::PeerError(error) = &reason
+            && reason.is_refusal()
+        {
             return Self::new(
                 Exit::Refused,
-                format!("the peer refused the connection: {reason}"),
-                "use the same version of mpfec on both ends, or try again later",
+                format!("the peer refused the connection: {}", error.reason),
+                "try again later, or start the other end again for a new ticket",
             );
         }
         match reason {
@@ -191,6 +202,10 @@ impl From<WriteError> for CliError {
         }
     }
 }
+
+/// What to do about a ticket that does not open the door.
+const NEW_TICKET: &str =
+    "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own";
 
 /// The message of an error of the operating system without its number.
 pub(crate) fn plain(error: &io::Error) -> String {

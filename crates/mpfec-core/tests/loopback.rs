@@ -7,8 +7,8 @@ use mpfec_core::net::{
     Connecting, ConnectingError, Connection, Endpoint, LocalAddress, Paths, ReadError, WriteError,
 };
 use mpfec_core::{
-    ClientConfig, ClientTls, CloseReason, PathChange, PathReason, Rng, Secret, ServerConfig,
-    ServerTls,
+    ClientConfig, ClientTls, CloseReason, PathChange, PathReason, Rng, Secret, SendDatagramError,
+    ServerConfig, ServerTls,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -153,6 +153,58 @@ async fn a_client_with_the_wrong_secret_is_told_so() {
         Err(other) => panic!("{other}"),
     };
     assert!(outcome.is_authentication(), "{outcome}");
+}
+
+#[tokio::test]
+async fn whatever_a_client_with_the_wrong_secret_does_first_says_so() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let config = server
+        .client
+        .clone()
+        .with_secret(Secret::generate(&mut Rng::system()));
+    let connect = || async {
+        let connecting = client.connect(config.clone(), server.endpoint.local_addrs());
+        within(connecting).await.expect("it can send at once")
+    };
+    let check = |reason: CloseReason| assert!(reason.is_authentication(), "{reason}");
+
+    let connection = connect().await;
+    check(within(connection.handshake_confirmed()).await.unwrap_err());
+    check(within(connection.open_bi()).await.unwrap_err());
+    let again = within(connection.send_datagram(vec![0; 10].into())).await;
+    assert_eq!(again, Err(SendDatagramError::Closed));
+    check(connection.close_reason().unwrap());
+    check(within(connect().await.accept_bi()).await.unwrap_err());
+    check(within(connect().await.read_datagram()).await.unwrap_err());
+
+    let (mut send, mut recv) = connect().await.open_bi().await.unwrap();
+    send.write_all(b"hello").await.unwrap();
+    let Err(ReadError::ConnectionLost(reason)) = within(recv.read_chunk(10)).await else {
+        panic!("it reads")
+    };
+    check(reason);
+    let Err(WriteError::ConnectionLost(reason)) = within(send.delivered()).await else {
+        panic!("it is read")
+    };
+    check(reason);
+    let error = within(send.write_all(b"more")).await.unwrap_err();
+    let error = std::io::Error::from(error);
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+}
+
+#[tokio::test]
+async fn both_ends_learn_that_the_handshake_is_confirmed() {
+    let server = Server::start(1);
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+    for end in [&connection, &accepted] {
+        assert_eq!(within(end.handshake_confirmed()).await, Ok(()));
+    }
+    // It stays so.
+    connection.close(0, "");
+    assert_eq!(within(connection.handshake_confirmed()).await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -325,7 +325,7 @@ impl Application for Peer {
                     self.datagrams.push(datagram);
                 }
             }
-            Event::DatagramsUnblocked | Event::PeerAddresses => {}
+            Event::Confirmed | Event::DatagramsUnblocked | Event::PeerAddresses => {}
         }
     }
 

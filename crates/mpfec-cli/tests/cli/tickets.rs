@@ -40,7 +40,7 @@ fn a_ticket_with_another_secret_or_another_certificate_is_refused() {
         Secret::from_bytes([7; 16]),
         None,
     );
-    attempt(&guessed).failed(6, &["ticket"]);
+    attempt(&guessed).failed(6, &["the ticket's secret"]);
     let other = Receiver::start(&[]);
     let mixed = variant(ticket, other.ticket.fingerprint(), ticket.secret(), None);
     attempt(&mixed).failed(6, &["ticket"]);

@@ -65,7 +65,10 @@ impl Connection {
                         "only servers confirm the handshake",
                     ));
                 }
-                self.handshake.confirm();
+                if !self.handshake.is_confirmed() {
+                    self.handshake.confirm();
+                    self.events.push_back(Event::Confirmed);
+                }
                 if self.control.authenticate.take().is_some() {
                     self.update_symbol_size();
                 }

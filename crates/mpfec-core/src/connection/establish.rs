@@ -162,6 +162,9 @@ impl Connection {
     pub(super) fn on_usable(&mut self, now: Instant) {
         self.update_windows(now);
         self.events.push_back(Event::Connected);
+        if self.handshake.is_confirmed() {
+            self.events.push_back(Event::Confirmed);
+        }
         let up: Vec<u32> = self
             .paths
             .iter()

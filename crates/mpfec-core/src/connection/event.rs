@@ -12,6 +12,9 @@ pub enum Event {
     /// The handshake is complete: streams may be used. On a server that asks for a secret,
     /// the client has also proved that it holds it.
     Connected,
+    /// Both ends have completed the handshake (RFC 9001 §4.1.2). To a client it says that the
+    /// server has accepted it, with the secret that it asks for; streams may be used before.
+    Confirmed,
     /// The connection is over.
     Closed(CloseReason),
     /// A stream changed.

@@ -28,6 +28,11 @@ use crate::endpoint::ConnectError;
 use crate::id::{Dir, StreamId};
 
 /// A connection that is being made. Await it to get the connection; drop it to give up.
+///
+/// A client gets it as soon as it can send, half a round trip before the server can have checked
+/// its secret. With a wrong one whatever waits for the connection fails instead, and says so:
+/// [`CloseReason::is_authentication`]. [`Connection::handshake_confirmed`] waits for no more than
+/// that.
 #[derive(Debug)]
 #[must_use = "a connection is only made while somebody waits for it"]
 pub struct Connecting {
@@ -186,6 +191,20 @@ impl Drop for Guard {
 }
 
 impl Connection {
+    /// Waits until the other end has confirmed the handshake. A client learns a round trip after
+    /// it could send, at the earliest, whether the server accepts its secret; whoever sends at once
+    /// need not wait for this.
+    ///
+    /// # Errors
+    /// Why the connection was closed before:
+    /// [`is_authentication`](CloseReason::is_authentication) if the secret is wrong.
+    pub async fn handshake_confirmed(&self) -> Result<(), CloseReason> {
+        self.wait_for(&self.guard.0.notify.connected, |state| {
+            state.confirmed.then_some(())
+        })
+        .await
+    }
+
     /// Opens a bidirectional stream; waits while as many are open as the peer allows.
     ///
     /// # Errors

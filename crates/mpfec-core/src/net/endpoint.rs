@@ -111,6 +111,9 @@ impl Endpoint {
     /// [`handshake_timeout`](crate::TransportConfig::handshake_timeout). A peer on this host
     /// gets one path. Until the [`Connecting`] is resolved or dropped it counts as a handle of
     /// the endpoint.
+    ///
+    /// It is resolved as soon as data can be sent, which is before the server has seen whether the
+    /// client holds its secret: see [`Connecting`].
     pub fn connect(&self, config: ClientConfig, remotes: &[SocketAddr]) -> Connecting {
         self.connect_over(config, Paths::EveryInterface, remotes)
     }

@@ -18,10 +18,10 @@ impl From<ReadExactError> for io::Error {
 
 impl From<WriteError> for io::Error {
     fn from(error: WriteError) -> Self {
-        let kind = match error {
+        let kind = match &error {
             WriteError::Stopped(_) => io::ErrorKind::ConnectionReset,
             WriteError::Finished => io::ErrorKind::BrokenPipe,
-            WriteError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+            WriteError::ConnectionLost(reason) => kind(reason),
         };
         Self::new(kind, error)
     }
@@ -29,11 +29,11 @@ impl From<WriteError> for io::Error {
 
 impl From<ReadError> for io::Error {
     fn from(error: ReadError) -> Self {
-        let kind = match error {
+        let kind = match &error {
             ReadError::Reset(_) => io::ErrorKind::ConnectionReset,
             ReadError::Stopped => io::ErrorKind::BrokenPipe,
             ReadError::TooLong { .. } => io::ErrorKind::InvalidData,
-            ReadError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+            ReadError::ConnectionLost(reason) => kind(reason),
         };
         Self::new(kind, error)
     }
@@ -41,11 +41,7 @@ impl From<ReadError> for io::Error {
 
 impl From<CloseReason> for io::Error {
     fn from(reason: CloseReason) -> Self {
-        let kind = match reason {
-            CloseReason::TimedOut => io::ErrorKind::TimedOut,
-            _ => io::ErrorKind::NotConnected,
-        };
-        Self::new(kind, reason)
+        Self::new(kind(&reason), reason)
     }
 }
 
@@ -93,13 +89,32 @@ impl From<SendDatagramError> for io::Error {
     }
 }
 
+/// How a connection that is over, or never was, fails whoever uses it.
+fn kind(reason: &CloseReason) -> io::ErrorKind {
+    match reason {
+        CloseReason::TimedOut => io::ErrorKind::TimedOut,
+        reason if reason.is_authentication() => io::ErrorKind::PermissionDenied,
+        reason if reason.is_refusal() => io::ErrorKind::ConnectionRefused,
+        _ => io::ErrorKind::NotConnected,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::TransportError;
 
     #[test]
     fn what_an_application_waits_for_fails_with_errors_of_io_that_say_why() {
-        let errors: [(io::Error, io::ErrorKind); 5] = [
+        let secret = TransportError::authentication_failed("no secret");
+        let lost = WriteError::ConnectionLost(CloseReason::PeerError(secret));
+        let refused = CloseReason::PeerError(TransportError::connection_refused("full"));
+        let errors: [(io::Error, io::ErrorKind); 7] = [
+            (lost.into(), io::ErrorKind::PermissionDenied),
+            (
+                ConnectingError::Closed(refused).into(),
+                io::ErrorKind::ConnectionRefused,
+            ),
             (CloseReason::TimedOut.into(), io::ErrorKind::TimedOut),
             (
                 ConnectingError::TimedOut { tried: Vec::new() }.into(),

@@ -127,6 +127,7 @@ pub(super) struct ConnectionShared {
 pub(super) struct ConnectionState {
     pub(super) connection: Connection,
     pub(super) connected: bool,
+    pub(super) confirmed: bool,
     pub(super) closed: Option<CloseReason>,
     pub(super) streams: HashMap<StreamId, StreamWaiters>,
     pub(super) path_events: VecDeque<PathEvent>,
@@ -151,6 +152,7 @@ pub(super) struct StreamWaiters {
 /// Who waits for something of the connection as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Notifiers {
+    /// The handshake got on: connected, or confirmed.
     pub(super) connected: Notify,
     pub(super) closed: Notify,
     pub(super) opened: [Notify; 2],
@@ -173,6 +175,7 @@ impl ConnectionShared {
             state: Mutex::new(ConnectionState {
                 connection,
                 connected: false,
+                confirmed: false,
                 closed: None,
                 streams: HashMap::new(),
                 path_events: VecDeque::new(),
@@ -229,6 +232,10 @@ impl ConnectionShared {
         match event {
             Event::Connected => {
                 state.connected = true;
+                self.notify.connected.notify_waiters();
+            }
+            Event::Confirmed => {
+                state.confirmed = true;
                 self.notify.connected.notify_waiters();
             }
             Event::Closed(reason) => self.on_closed(state, reason),
