@@ -68,7 +68,16 @@ pub(crate) fn lost(connection: &Connection, links: &Links, error: CliError) -> C
     match connection.close_reason() {
         Some(CloseReason::TimedOut) => dead("nothing came", links),
         // It gave up first, and then something came.
-        Some(CloseReason::Reset) => dead("the other end heard nothing", links),
+        Some(CloseReason::Reset) => CliError::new(
+            Exit::Network,
+            format!(
+                "the other end gave up over {}: it heard nothing for {} s, or not all of the handshake in {} s",
+                names(links),
+                engine::LOCAL_PATIENCE.as_secs(),
+                ANSWER.as_secs()
+            ),
+            HINT,
+        ),
         _ => error,
     }
 }

@@ -15,6 +15,7 @@ use crate::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::frame::{self, Hello};
+use crate::linked::ANSWER;
 use crate::output::{LossReport, ParityCounts, PathReport};
 use crate::report::{coefficient_bytes, repair_ratio};
 use crate::units::{ms, rounded};
@@ -105,6 +106,7 @@ pub(super) async fn ask(
     wanted: &PerfHello,
     moved: &AtomicU64,
 ) -> Result<Outcome, CliError> {
+    confirmed(connection).await?;
     let (mut control, mut answers) = connection.open_bi().await?;
     control.set_priority(CONTROL);
     frame::write(&mut control, &Hello::Perf(wanted.clone())).await?;
@@ -142,6 +144,23 @@ pub(super) async fn ask(
         coefficient_bytes: coefficient_bytes(&stats),
         sender_paths: Vec::new(),
     })
+}
+
+/// Waits until the server has the connection as well. Before, blocks would only fill the links'
+/// queues, in which the rest of the handshake and what is asked for would wait, or get lost.
+async fn confirmed(connection: &Connection) -> Result<(), CliError> {
+    // The server itself waits no longer, from an earlier moment on.
+    match tokio::time::timeout(ANSWER, connection.handshake_confirmed()).await {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(CliError::new(
+            Exit::Network,
+            format!(
+                "the other end has answered, but not heard the rest of the handshake in {} s",
+                ANSWER.as_secs()
+            ),
+            "the paths there are too slow even for that, or dead: measure over better ones",
+        )),
+    }
 }
 
 /// Why something fails; never, if it does not.

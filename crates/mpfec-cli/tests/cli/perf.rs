@@ -141,6 +141,19 @@ fn a_measurement_ends_in_time_however_slow_the_links_are() {
 }
 
 #[test]
+fn a_server_that_does_not_get_the_whole_handshake_is_not_measured() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    // The first packet arrives and is answered, and no other does.
+    let links = "[[path]]\nname = \"a\"\nboth = { rate_mbps = 10, delay_ms = 300 }\n\
+                 [[change]]\nat_s = 0.5\npath = \"a\"\ndirection = \"forward\"\ncut = true\n";
+    std::fs::write(file.path(), links).unwrap();
+    let links = file.path().to_str().unwrap();
+    let words = ["perf", "local", "--time", "1", "--json", "--links", links];
+    let ended = Mpfec::start(words).end(LONG);
+    ended.failed(5, &["the rest of the handshake"]);
+}
+
+#[test]
 fn a_measurement_in_which_nothing_arrives_says_so() {
     let (server, ticket) = serve(&ONCE);
     let long = PathSetup::symmetric("long", 10_000_000, Duration::from_millis(1400), 0.0);
