@@ -38,6 +38,10 @@ pub(super) struct Evidence {
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
     depth: Depth,
+    /// The same, without what hosts made late that stood still.
+    clean: Depth,
+    /// Rounds so far, as far as they matter.
+    rounds: u32,
     /// The application pauses: bursts overflow the queue before its delay shows.
     pauses: bool,
     /// What delays differ by within a round without a queue, seconds, and in packets.
@@ -109,6 +113,8 @@ impl Evidence {
             baseline: 0.0,
             delay_max: 0.0,
             depth: Depth::default(),
+            clean: Depth::default(),
+            rounds: 0,
             pauses: false,
             swing: 0.0,
             swing_packets: 0.0,
@@ -149,12 +155,16 @@ impl Evidence {
         self.last_delay = own;
         (self.swing, self.swing_packets) = (swing, swing / packet_time);
         self.delay_max = self.delay_max.max(own);
-        self.depth.on_delay(own - stalled);
+        self.depth.on_delay(own);
+        self.clean.on_delay(own - stalled);
+        // Where delays vary anyway, what comes late comes together at all times.
+        let is_even = swing <= 0.0 && self.rounds >= KNOWN;
         let noise = (2.0 * packet_time).min(0.004);
         let half = if self.pauses {
             0.5 * self.delay_max
         } else {
-            self.depth.half()
+            let depth = if is_even { &self.clean } else { &self.depth };
+            depth.half()
         };
         let limit = half.max(noise);
         let near_lost = delay.unwrap_or(near);
@@ -183,11 +193,16 @@ impl Evidence {
         } else {
             // What is lost far below the delay of a queue that no burst of others fills is the
             // link's.
+            let longest = if is_even {
+                self.clean.full()
+            } else {
+                self.delay_max
+            };
             let is_clear = lesson == Lesson::None
                 && drained == 0.0
                 && self.knows_baseline()
                 && !self.knows_clean_loss_well()
-                && self.depth.full() > LONG * packet_time;
+                && longest > LONG * packet_time;
             if lesson == Lesson::StartingUp || is_clear {
                 self.teach(low.packets, low.lost, false);
             }
@@ -393,6 +408,8 @@ impl Evidence {
     /// seen at high delay fades.
     pub(super) fn on_round(&mut self, packet_time: f64, latest: f64, mean: f64) {
         self.depth.on_round(latest, mean);
+        self.clean.on_round(latest, mean);
+        self.rounds = (self.rounds + 1).min(KNOWN);
         self.is_doubtful = !self.is_shallow(packet_time);
         // Losses are noticed before what left with them is acknowledged, or a round later.
         if !std::mem::take(&mut self.has_grown) {
@@ -410,7 +427,7 @@ impl Evidence {
     /// The delays of the path are not what they were.
     pub(super) fn forget_delays(&mut self) {
         self.delay_max = 0.0;
-        self.depth = Depth::default();
+        (self.depth, self.clean) = Default::default();
         self.last_delay = 0.0;
         self.forget_high();
     }
@@ -430,6 +447,8 @@ mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;
+/// Rounds after which it is known by how much delays vary.
+const KNOWN: u32 = 9;
 /// Drains in a row that may follow one that surprised.
 const REPEATS: u32 = 3;
 /// A queue of so many packets is not filled by a burst of others at once.
