@@ -138,14 +138,17 @@ async fn three_addresses_of_a_server_make_three_paths_that_all_carry_data() {
     assert_eq!(within(reading).await.unwrap(), written << 20);
 }
 
+/// What a client knows of a server whose secret it has to guess.
+fn without_its_secret(server: &Server) -> ClientConfig {
+    let guess = Secret::generate(&mut Rng::system());
+    server.client.clone().with_secret(guess)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_with_the_wrong_secret_is_told_so() {
     let server = Server::start(1);
     let client = Endpoint::client().unwrap();
-    let config = server
-        .client
-        .clone()
-        .with_secret(Secret::generate(&mut Rng::system()));
+    let config = without_its_secret(&server);
     let connecting = client.connect(config, server.endpoint.local_addrs());
     let outcome = match within(connecting).await {
         Ok(connection) => within(connection.closed()).await,
@@ -159,10 +162,7 @@ async fn a_client_with_the_wrong_secret_is_told_so() {
 async fn whatever_a_client_with_the_wrong_secret_does_first_says_so() {
     let server = Server::start(1);
     let client = Endpoint::client().unwrap();
-    let config = server
-        .client
-        .clone()
-        .with_secret(Secret::generate(&mut Rng::system()));
+    let config = without_its_secret(&server);
     let check = |reason: CloseReason| assert!(reason.is_authentication(), "{reason}");
     // On a busy host the answer may be there before anything is done.
     let connect = || async {

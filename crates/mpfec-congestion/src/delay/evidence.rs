@@ -160,11 +160,15 @@ impl Evidence {
         // Where delays vary anyway, what comes late comes together at all times.
         let is_even = swing <= 0.0 && self.rounds >= KNOWN;
         let noise = (2.0 * packet_time).min(0.004);
+        let (half, longest) = if is_even {
+            (self.clean.half(), self.clean.full())
+        } else {
+            (self.depth.half(), self.delay_max)
+        };
         let half = if self.pauses {
             0.5 * self.delay_max
         } else {
-            let depth = if is_even { &self.clean } else { &self.depth };
-            depth.half()
+            half
         };
         let limit = half.max(noise);
         let near_lost = delay.unwrap_or(near);
@@ -193,11 +197,6 @@ impl Evidence {
         } else {
             // What is lost far below the delay of a queue that no burst of others fills is the
             // link's.
-            let longest = if is_even {
-                self.clean.full()
-            } else {
-                self.delay_max
-            };
             let is_clear = lesson == Lesson::None
                 && drained == 0.0
                 && self.knows_baseline()

@@ -166,6 +166,13 @@ pub struct Plan {
     pub pauses: Option<Pauses>,
 }
 
+impl Plan {
+    /// How long a run takes at most, what comes before the measurement included.
+    fn time(&self) -> Duration {
+        self.start + self.warmup + self.duration
+    }
+}
+
 /// What came out of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunResult {

@@ -20,7 +20,7 @@ impl Depth {
         }
     }
 
-    /// Seconds.
+    /// The largest delay, seconds.
     pub(super) fn full(&self) -> f64 {
         self.delay
     }

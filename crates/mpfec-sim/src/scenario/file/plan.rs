@@ -76,8 +76,11 @@ impl ScenarioTable {
             // IPv4 and UDP headers are on the link besides.
             max_mtu: number("packet_bytes", self.packet_bytes, 1228.0, 9028.0)?
                 .map(|bytes| bytes as u16 - 28),
-            pauses: self.pauses.as_ref().map(|table| table.read()).transpose()?,
+            pauses: None,
         };
+        if let Some(table) = &self.pauses {
+            plan.pauses = Some(table.read(plan.time())?);
+        }
         if let Some(table) = &self.application {
             plan.application = table.read(Limits {
                 together: plan.limit_mbps(),

@@ -411,6 +411,10 @@ fn mistakes_at_the_top_of_a_file_are_named_too() {
             "a.toml, line 2: every_s is 0, which is not from 0.1 to 100000",
         ),
         (
+            "name = \"a\"\nduration_s = 100_000\npauses = { every_s = 0.5, most_ms = 80 }",
+            "a.toml, line 3: a host stands still at most 100000 times in a run, and in this one 200000 times",
+        ),
+        (
             "name = \"a\"\nblock_symbols = 2000",
             "a.toml, line 2: block_symbols is 2000, which is not from 1 to 1024",
         ),

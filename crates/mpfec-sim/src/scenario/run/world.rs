@@ -84,8 +84,7 @@ impl World {
             .collect();
         if let Some(pauses) = plan.pauses {
             let hosts = pairs.iter().flat_map(|pair| [pair.client, pair.server]);
-            let time = plan.start + plan.warmup + plan.duration;
-            pauses.schedule(&mut builder.network, hosts, time, seed);
+            pauses.schedule(&mut builder.network, hosts, plan.time(), seed);
         }
         let epoch = builder.network.now();
         let mut timeline = Vec::new();
