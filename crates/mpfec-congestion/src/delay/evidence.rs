@@ -157,8 +157,9 @@ impl Evidence {
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
         self.clean.on_delay(own - stalled);
-        // Where delays vary anyway, what comes late comes together at all times.
-        let is_even = swing <= 0.0 && self.rounds >= KNOWN;
+        // Where delays vary anyway, by much of what a queue makes, what comes late comes together at
+        // all times.
+        let is_even = self.rounds >= KNOWN && swing <= EVEN * self.clean.full();
         let noise = (2.0 * packet_time).min(0.004);
         let (half, longest) = if is_even {
             (self.clean.half(), self.clean.full())
@@ -448,6 +449,9 @@ mod tests;
 const SHALLOW: f64 = 16.0;
 /// Rounds after which it is known by how much delays vary.
 const KNOWN: u32 = 9;
+/// Part of the longest queue's delay that delays may vary by if what a host made late is to be told
+/// from it.
+const EVEN: f64 = 0.25;
 /// Drains in a row that may follow one that surprised.
 const REPEATS: u32 = 3;
 /// A queue of so many packets is not filled by a burst of others at once.

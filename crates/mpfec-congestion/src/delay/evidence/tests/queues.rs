@@ -103,27 +103,40 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
 }
 
 #[test]
-fn what_a_host_that_stood_still_made_late_is_no_queue() {
-    for (stalled, wireless) in [(0.06, 0), (0.0, 3)] {
+fn what_a_host_that_stood_still_made_late_is_no_queue_unless_delays_vary_by_much_of_one() {
+    // The queue is 5 ms long.
+    let cases = [
+        (0.06, 0.0, 0),
+        (0.06, 0.001, 0),
+        (0.06, 0.002, 3),
+        (0.0, 0.0, 3),
+    ];
+    for (stalled, swing, wireless) in cases {
         let mut flow = Flow::new(9, 0.0).started();
         flow.run(50, 0.005);
         let mut evidence = flow.evidence;
+        let varying = Delays {
+            swing,
+            ..after(0.004)
+        };
         let late = Delays {
+            own: 0.064,
             stalled,
-            ..after(0.064)
+            ..varying
         };
         let nothing = (Lesson::None, Lesson::None);
         evidence.on_ack(late, 20.0, Losses::default(), nothing);
-        evidence.on_ack(after(0.004), 10.0, Losses::default(), nothing);
+        evidence.on_ack(varying, 10.0, Losses::default(), nothing);
         let before = evidence.verdicts();
         let lost = Losses {
             lost: 3,
             runs: 3,
             ..Losses::default()
         };
-        evidence.on_ack(after(0.004), 100.0, lost, nothing);
+        evidence.on_ack(varying, 100.0, lost, nothing);
         let after = evidence.verdicts();
-        assert_eq!(after.wireless, before.wireless + wireless, "{stalled} s");
+        let scene = format!("{stalled} s late, delays vary by {swing} s");
+        assert_eq!(after.wireless, before.wireless + wireless, "{scene}");
     }
 }
 
