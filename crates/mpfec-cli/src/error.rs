@@ -48,6 +48,7 @@ impl CliError {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => "check the name, or the directory the command runs in",
             io::ErrorKind::PermissionDenied => "run as a user who may read it",
+            io::ErrorKind::InvalidData => "it must be a text, in UTF-8",
             _ => "check that it can be read with other programs",
         };
         Self::new(
@@ -207,13 +208,19 @@ impl From<WriteError> for CliError {
 const NEW_TICKET: &str =
     "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own";
 
-/// The message of an error of the operating system without its number.
+/// The message of an error of the operating system without its number, and without the name of
+/// a temporary file that may follow that. What we found out ourselves reads as if the system had.
 pub(crate) fn plain(error: &io::Error) -> String {
-    let text = match error.raw_os_error() {
-        Some(_) => error.to_string(),
-        None => return error.to_string(),
+    let is_bare = error.raw_os_error().is_none() && error.get_ref().is_none();
+    match error.kind() {
+        io::ErrorKind::NotFound if is_bare => return "no such file or directory".to_owned(),
+        io::ErrorKind::AlreadyExists if is_bare => return "file exists".to_owned(),
+        _ => {}
+    }
+    let text = error.to_string();
+    let Some((text, _)) = text.split_once(" (os error") else {
+        return text;
     };
-    let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
     letters
         .next()
@@ -233,6 +240,8 @@ fn one_line(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::NamedTempFile;
+
     use super::*;
 
     #[test]
@@ -254,6 +263,11 @@ mod tests {
     fn messages_of_the_system_lose_their_number() {
         let error = io::Error::from_raw_os_error(2);
         assert_eq!(plain(&error), "no such file or directory");
+        let dir = tempfile::tempdir().unwrap();
+        let error = NamedTempFile::new_in(dir.path().join("gone")).unwrap_err();
+        assert_eq!(plain(&error), "no such file or directory", "and its name");
+        let error = io::ErrorKind::AlreadyExists.into();
+        assert_eq!(plain(&error), "file exists", "and no entity");
     }
 
     #[test]

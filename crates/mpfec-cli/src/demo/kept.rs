@@ -24,8 +24,7 @@ impl<'a> Kept<'a> {
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let file = NamedTempFile::new_in(dir.unwrap_or(Path::new(".")));
-        // The name of the temporary file is of no use to anybody.
-        let file = file.map_err(|error| kept(path, &error.kind().into()))?;
+        let file = file.map_err(|error| kept(path, &error))?;
         Ok(Self { path, file })
     }
 
