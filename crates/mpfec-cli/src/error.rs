@@ -49,6 +49,7 @@ impl CliError {
             io::ErrorKind::NotFound => "check the name, or the directory the command runs in",
             io::ErrorKind::PermissionDenied => "run as a user who may read it",
             io::ErrorKind::InvalidData => "it must be a text, in UTF-8",
+            io::ErrorKind::UnexpectedEof => "send it again when nothing writes to it any more",
             _ => "check that it can be read with other programs",
         };
         Self::new(

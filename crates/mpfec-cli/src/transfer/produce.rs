@@ -117,8 +117,9 @@ impl Producer<'_> {
                 is_executable,
             } => {
                 layout::put_file(&mut self.buffer, &item.path, *is_executable, Some(*size));
-                let mut file = File::open(source).map_err(|error| self.give_up(source, &error))?;
-                self.content(index, &mut file, source, false)
+                let file = File::open(source).map_err(|error| self.give_up(source, &error))?;
+                let mut whole = Whole::new(file, *size);
+                self.content(index, &mut whole, source, false)
             }
             Content::Stdin => {
                 layout::put_file(&mut self.buffer, &item.path, false, None);
@@ -226,6 +227,39 @@ impl Producer<'_> {
     }
 }
 
+/// A file that ends where it was to end, or later: what is left of one that was cut off meanwhile
+/// must not pass for it.
+struct Whole {
+    file: File,
+    size: u64,
+    read: u64,
+}
+
+impl Whole {
+    fn new(file: File, size: u64) -> Self {
+        Self {
+            file,
+            size,
+            read: 0,
+        }
+    }
+}
+
+impl Read for Whole {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read += read as u64;
+        // Files of the kernel's own may always hold less than they claim.
+        if read == 0 && self.read < self.size && self.file.metadata()?.len() < self.size {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "it became shorter while it was sent",
+            ));
+        }
+        Ok(read)
+    }
+}
+
 /// Bytes that are handed over at once.
 const PIECE: usize = 256 << 10;
 /// What the last read may add.
@@ -277,6 +311,26 @@ mod tests {
         assert_eq!((produced.files, produced.bytes, pieces.get()), (3, 400, 1));
         assert_eq!(ledger.unconfirmed(), 3);
         assert_eq!(ledger.take_hash(1), Some(blake3::hash(b"")));
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_abandoned_and_the_others_are_sent() {
+        let dir = tempfile::tempdir().unwrap();
+        let items = items(dir.path(), &[("a", 100), ("b", 9000), ("c", 300)]);
+        let b = File::options().write(true).open(dir.path().join("b"));
+        b.unwrap().set_len(500).unwrap();
+        let (produced, all) = run(&items, &Ledger::default(), || {});
+        let error = produced.failure.unwrap();
+        assert_eq!(error.exit, Exit::Source);
+        assert!(
+            error
+                .what
+                .ends_with("b: it became shorter while it was sent")
+        );
+        assert!(error.hint.contains("again"), "{}", error.hint);
+        assert_eq!(produced.files, 2);
+        let abandoned = ABANDONED.to_be_bytes();
+        assert_eq!(all.windows(4).filter(|four| *four == abandoned).count(), 1);
     }
 
     #[test]
