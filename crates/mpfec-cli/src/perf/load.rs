@@ -1,32 +1,51 @@
 //! The end that writes.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mpfec_core::net::{SendStream, WriteError};
+use mpfec_core::StreamId;
+use mpfec_core::net::{Connection, SendStream, WriteError};
 use tokio::io::AsyncWriteExt;
 
 use super::PerfHello;
 use crate::clock;
 use crate::error::CliError;
 
-/// Writes blocks until the other end has seen enough, or all that was asked for is written.
+/// Writes blocks until the other end has seen enough, or has all that was asked for: then that
+/// is `delivered`.
 pub(super) async fn write_blocks(
     mut stream: SendStream,
     wanted: &PerfHello,
-    written: &AtomicU64,
+    delivered: &AtomicU64,
 ) -> Result<(), CliError> {
-    match write_until_stopped(&mut stream, wanted, written).await {
+    match write_until_stopped(&mut stream, wanted, delivered).await {
         // The other end has measured long enough.
         Err(WriteError::Stopped(_)) => Ok(()),
         result => Ok(result?),
     }
 }
 
+/// Counts what the other end has of a stream, for display.
+pub(super) async fn count(
+    connection: &Connection,
+    stream: StreamId,
+    delivered: &AtomicU64,
+) -> Infallible {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Some(bytes) = connection.acknowledged_bytes(stream) {
+            delivered.fetch_max(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 async fn write_until_stopped(
     stream: &mut SendStream,
     wanted: &PerfHello,
-    written: &AtomicU64,
+    delivered: &AtomicU64,
 ) -> Result<(), WriteError> {
     let began = clock::now();
     let most = wanted.bytes.unwrap_or(u64::MAX);
@@ -68,11 +87,15 @@ async fn write_until_stopped(
             let _ = stream.flush().await;
         }
         total += length;
-        written.store(total, Ordering::Relaxed);
     }
     stream.finish()?;
-    stream.delivered().await
+    stream.delivered().await?;
+    delivered.store(total, Ordering::Relaxed);
+    Ok(())
 }
+
+/// Between two looks at what has arrived: more often than progress is shown.
+const TICK: Duration = Duration::from_millis(100);
 
 /// How much later than planned the other end may stop.
 const GRACE: Duration = Duration::from_secs(30);

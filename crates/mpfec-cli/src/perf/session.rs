@@ -8,7 +8,7 @@ use mpfec_core::net::{Connection, RecvStream, SendStream};
 use mpfec_core::{CloseReason, ConnectionStats};
 use serde::{Deserialize, Serialize};
 
-use super::load::write_blocks;
+use super::load::{count, write_blocks};
 use super::measure::read_blocks;
 use super::{Measured, PerfHello};
 use crate::clock;
@@ -100,7 +100,8 @@ impl Outcome {
     }
 }
 
-/// Asks the server for a measurement. `moved` counts the bytes for display.
+/// Asks the server for a measurement. `moved` counts the bytes that have
+/// arrived, for display.
 pub(super) async fn ask(
     connection: &Connection,
     wanted: &PerfHello,
@@ -129,10 +130,12 @@ pub(super) async fn ask(
         });
     }
     let stream = connection.open_uni().await?;
+    let counting = count(connection, stream.id(), moved);
     let report = tokio::select! {
         report = expect_report(&mut answers) => report?,
         error = failure(write_blocks(stream, wanted, moved)) => return Err(error),
         error = overdue(wanted) => return Err(error),
+        never = counting => match never {},
     };
     let measured = report
         .measured

@@ -1,5 +1,6 @@
 //! `mpfec perf`
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use mpfec_sim::PathSetup;
@@ -104,6 +105,25 @@ fn so_many_bytes_are_measured_in_either_direction() {
             .map(|path| path["delivered_bytes"].as_u64().unwrap())
             .sum();
         assert!(carried >= 3_000_000, "{result:#}");
+    }
+}
+
+#[test]
+fn progress_shows_what_a_slow_link_has_carried_and_not_what_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("slow.toml");
+    let link = "[[path]]\nname = \"slow\"\nboth = { rate_mbps = 0.16, delay_ms = 10 }\n";
+    std::fs::write(&file, link).unwrap();
+    let words = ["perf", "local", "--json", "--bytes", "80000", "--links"].map(OsStr::new);
+    let ended = Mpfec::start(words.into_iter().chain([file.as_os_str()])).end(LONG);
+    assert_eq!(ended.last()["bytes"], 80_000, "{ended:#?}");
+    let lines = ended.lines();
+    let progress = lines.iter().filter(|line| line["type"] == "progress");
+    for progress in progress {
+        // The rate of the link, and a second for whatever the clocks do not agree on.
+        let most = 20_000.0 * (progress["seconds"].as_f64().unwrap() + 1.0);
+        let bytes = progress["bytes"].as_f64().unwrap();
+        assert!(bytes <= most, "{bytes} of {most}: {progress:#}");
     }
 }
 

@@ -154,6 +154,13 @@ impl BlockSender {
         self.source.as_slice().len()
     }
 
+    /// Bytes of it that the peer is not known to have, at most: a short symbol counts in full.
+    pub(crate) fn lacking(&self, view: &BlockView) -> u64 {
+        let symbols = view.source_symbols.saturating_sub(view.held);
+        let bytes = u64::from(symbols) * self.origin.symbol_size.bytes() as u64;
+        bytes.min(self.len() as u64)
+    }
+
     /// What has left so far.
     pub(crate) fn sent(&self) -> Sent {
         Sent {

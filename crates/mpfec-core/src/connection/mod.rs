@@ -411,6 +411,14 @@ impl Connection {
         }
     }
 
+    /// Bytes of a stream that the peer has acknowledged of those written here, in whatever order
+    /// they arrived; repair symbols count for what they make up for. It may fall where packets
+    /// become smaller. `None` once all of the stream is delivered, or it was reset or stopped.
+    #[must_use]
+    pub fn acknowledged_bytes(&self, stream: StreamId) -> Option<u64> {
+        self.streams.acknowledged(stream)
+    }
+
     /// [`ConnectionStats::streams`] alone, which costs nothing.
     #[must_use]
     pub fn stream_stats(&self) -> StreamStats {

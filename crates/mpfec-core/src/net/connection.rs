@@ -408,6 +408,14 @@ impl Connection {
         self.guard.0.lock().connection.stats()
     }
 
+    /// What the peer has of a stream so far: see
+    /// [`Connection::acknowledged_bytes`](crate::Connection::acknowledged_bytes).
+    #[must_use]
+    pub fn acknowledged_bytes(&self, stream: StreamId) -> Option<u64> {
+        let state = self.guard.0.lock();
+        state.connection.acknowledged_bytes(stream)
+    }
+
     /// Uses new keys from now on.
     pub fn update_keys(&self) {
         self.guard.0.lock().connection.update_keys();

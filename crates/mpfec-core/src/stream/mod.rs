@@ -496,6 +496,11 @@ impl Streams {
         self.events.pop_front()
     }
 
+    /// Bytes of a stream that the peer is known to have, while it is written.
+    pub(crate) fn acknowledged(&self, id: StreamId) -> Option<u64> {
+        self.send.get(&id)?.acknowledged(&self.sending)
+    }
+
     /// Counters since the connection began.
     pub(crate) fn stats(&self) -> StreamStats {
         self.stats

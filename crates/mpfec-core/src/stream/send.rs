@@ -415,6 +415,19 @@ impl SendStream {
         start.map_or(0, |start| self.credit.used().saturating_sub(start))
     }
 
+    /// Bytes that the peer is known to have, `None` if it needs none any more.
+    pub(super) fn acknowledged(&self, shared: &Shared) -> Option<u64> {
+        if matches!(self.state, SendState::Reset { .. }) {
+            return None;
+        }
+        let blocks = self.blocks.iter().flatten();
+        let lacking = blocks.map(|slot| {
+            let (block, view) = shared.queue.get(*slot);
+            block.lacking(view)
+        });
+        Some(self.credit.used().saturating_sub(lacking.sum()))
+    }
+
     /// Whether the peer has every block.
     pub(super) fn has_no_blocks(&self) -> bool {
         self.blocks.is_empty()

@@ -70,6 +70,37 @@ fn without_loss_nothing_is_repaired_and_nothing_is_acknowledged_by_block() {
 }
 
 #[test]
+fn of_what_is_written_only_what_has_arrived_counts_as_acknowledged() {
+    for codec in CodecKind::ALL {
+        let faults = Faults {
+            loss: 20,
+            reordering: 20,
+            ..Faults::default()
+        };
+        let mut net = Net::new(&config(codec), faults, 5);
+        let mut flow = uni(&mut net, Side::Client, 200_000);
+        let mut seen = Vec::new();
+        while !flow.ended {
+            flow.work(&mut net);
+            if let Some(bytes) = net.client.acknowledged(flow.id) {
+                let arrived = net.server.stats().received_bytes;
+                let most = arrived.min(flow.written as u64);
+                assert!(bytes <= most, "{codec}: {bytes} of {most}");
+                seen.push(bytes);
+            }
+            net.step();
+        }
+        assert_eq!(seen[0], 0, "{codec}: nothing has left yet");
+        let between = |bytes: &&u64| (1..200_000).contains(*bytes);
+        assert!(seen.iter().filter(between).count() > 5, "{codec}: {seen:?}");
+        while !net.is_quiet() {
+            net.step();
+        }
+        assert_eq!(net.client.acknowledged(flow.id), None, "{codec}: delivered");
+    }
+}
+
+#[test]
 fn a_tenth_lost_costs_about_a_tenth_more_symbols() {
     let faults = Faults {
         loss: 10,
