@@ -8,7 +8,7 @@ use mpfec_core::net::{
 };
 use mpfec_core::{
     ClientConfig, ClientTls, CloseReason, PathChange, PathReason, Rng, Secret, SendDatagramError,
-    ServerConfig, ServerTls,
+    ServerConfig, ServerTls, TransportConfig,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -83,6 +83,42 @@ async fn a_stream_carries_its_bytes_both_ways_and_delivery_is_confirmed() {
         }
     );
     within(client.wait_idle()).await;
+}
+
+/// What is left of the window is less than the step in which limits are told otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_is_read_goes_on_beside_many_that_are_not() {
+    const WINDOW: usize = 16 << 10;
+    let tls = ServerTls::self_signed(&mut Rng::system());
+    let client = ClientConfig::new(ClientTls::pinned(tls.fingerprint()));
+    let transport = TransportConfig {
+        stream_window: WINDOW as u64,
+        connection_window: 10 * WINDOW as u64,
+        ..TransportConfig::default()
+    };
+    let config = ServerConfig::new(tls).with_transport(transport);
+    let endpoint = Endpoint::server(config, &["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let server = Server { endpoint, client };
+    let client = Endpoint::client().unwrap();
+    let (connection, accepted) = tokio::join!(within(server.connect(&client)), server.accept());
+    let connection = connection.unwrap();
+
+    let mut unread = Vec::new();
+    for _ in 0..9 {
+        let mut send = connection.open_uni().await.unwrap();
+        within(send.write_all(&[0; WINDOW])).await.unwrap();
+        let recv = within(accepted.accept_uni()).await.unwrap();
+        unread.push((send, recv));
+    }
+    let mut send = connection.open_uni().await.unwrap();
+    let writing = tokio::spawn(async move {
+        send.write_all(&vec![1; 20 * WINDOW]).await.unwrap();
+        send.finish().unwrap();
+    });
+    let mut recv = within(accepted.accept_uni()).await.unwrap();
+    let received = within(recv.read_to_end(20 * WINDOW)).await.unwrap();
+    assert_eq!(received.len(), 20 * WINDOW);
+    within(writing).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

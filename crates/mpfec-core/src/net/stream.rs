@@ -400,6 +400,11 @@ impl RecvStream {
                 Some(reason) => Err(ReadError::ConnectionLost(reason)),
                 None => {
                     state.stream(self.handle.id).reader = Some(cx.waker().clone());
+                    let news = state.connection.has_stream_news();
+                    drop(state);
+                    if news {
+                        shared.wake_driver();
+                    }
                     return Poll::Pending;
                 }
             },

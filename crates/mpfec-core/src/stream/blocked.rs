@@ -85,10 +85,12 @@ impl BlockedWriters {
     }
 
     /// The writers for which nothing is in the way any more, those first that had to wait
-    /// the longest; they count as told.
+    /// the longest; they count as told. `changed` hears what those wait for now that waited for
+    /// something else: they will not write before they are told to.
     pub(super) fn wake(
         &mut self,
         mut obstacle: impl FnMut(StreamId) -> Option<Obstacle>,
+        mut changed: impl FnMut(Obstacle),
     ) -> Vec<StreamId> {
         if self.untold == 0 {
             return Vec::new();
@@ -109,6 +111,7 @@ impl BlockedWriters {
                     ));
                 }
                 Some(now) if now != blocked.obstacle => {
+                    changed(now);
                     changes.push((
                         *id,
                         Blocked {

@@ -60,6 +60,8 @@ pub(super) struct ReceiveCredit {
     epoch: Option<Epoch>,
     /// The window is what holds the peer back, about: it waits for each update.
     holds_back: bool,
+    /// The peer said that it waits for more than the limit that it was told.
+    is_awaited: bool,
 }
 
 /// Round trips without queues, of the paths on which something arrived of late.
@@ -109,6 +111,7 @@ impl ReceiveCredit {
             consumed: 0,
             epoch: None,
             holds_back: false,
+            is_awaited: false,
         }
     }
 
@@ -210,8 +213,21 @@ impl ReceiveCredit {
         self.next_limit() > self.limit
     }
 
+    /// The peer has more to send than `limit` lets it. Returns whether it can be told a higher one.
+    pub(super) fn on_blocked(&mut self, limit: u64) -> bool {
+        self.is_awaited |= limit >= self.limit;
+        self.has_more()
+    }
+
+    /// The application has read what it could: whether the peer is to be told of it although a
+    /// step is not full. It never will be where what nobody reads fills the rest of the window.
+    pub(super) fn owes_rest(&self) -> bool {
+        self.is_awaited && self.has_more()
+    }
+
     /// The limit to tell the peer now.
     pub(super) fn advertise(&mut self) -> u64 {
+        self.is_awaited = false;
         self.limit = self.next_limit();
         self.limit
     }

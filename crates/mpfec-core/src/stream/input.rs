@@ -47,8 +47,8 @@ impl Streams {
             Frame::ResetStream(reset) => self.on_reset_stream(reset),
             Frame::StopSending(stop) => self.on_stop_sending(stop),
             Frame::StreamDelivered(delivered) => self.on_delivered(delivered.stream),
-            Frame::DataBlocked(_) => {
-                if self.receiving.credit.has_more() {
+            Frame::DataBlocked(limit) => {
+                if self.receiving.credit.on_blocked(limit) {
                     self.pending.insert(Control::MaxData);
                 }
                 Ok(())

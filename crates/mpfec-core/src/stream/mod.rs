@@ -383,6 +383,8 @@ impl Streams {
             if stream.credit().is_some_and(|credit| credit.is_update_due()) {
                 self.pending.insert(Control::MaxStreamData { stream: id });
             }
+        } else if self.receiving.credit.owes_rest() {
+            self.pending.insert(Control::MaxData);
         }
         if stream.is_delivered() && !was_delivered {
             self.pending.insert(Control::StreamDelivered { stream: id });
@@ -451,7 +453,7 @@ impl Streams {
             if self.receiving.credit.has_more() {
                 self.pending.insert(Control::MaxData);
             }
-        } else if self.receiving.credit.is_update_due() {
+        } else if self.receiving.credit.is_update_due() || self.receiving.credit.owes_rest() {
             // Nobody is left to be told of the stream, but what was not read of it is free now.
             self.pending.insert(Control::MaxData);
         }
@@ -512,10 +514,18 @@ impl Streams {
         }
     }
 
-    /// Tells writers that can go on.
+    /// Tells writers that can go on, and the peer of those that wait for the connection's window
+    /// now. Of a stream's own it tells in time: who reads the stream makes it free.
     fn wake_writers(&mut self) {
-        let (sending, send) = (&self.sending, &self.send);
-        let woken = self.writers.wake(|id| sending.obstacle(send.get(&id)?));
+        let (sending, send, pending) = (&self.sending, &self.send, &mut self.pending);
+        let woken = self.writers.wake(
+            |id| sending.obstacle(send.get(&id)?),
+            |obstacle| {
+                if obstacle == Obstacle::ConnectionWindow {
+                    pending.insert(Control::DataBlocked);
+                }
+            },
+        );
         self.sending.waiting = self.writers.waiting();
         self.events.extend(
             woken
