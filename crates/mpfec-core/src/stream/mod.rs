@@ -341,6 +341,10 @@ impl Streams {
     pub(crate) fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
         let stream = self.send.get_mut(&id).ok_or(WriteError::UnknownStream)?;
         stream.check_writable()?;
+        if data.is_empty() {
+            // It says nothing of what waits.
+            return Ok(0);
+        }
         let taken = stream.write(data, &mut self.sending);
         if taken == data.len() {
             self.writers.remove(id);
@@ -362,7 +366,7 @@ impl Streams {
         } else {
             self.open_blocks.remove(&id);
         }
-        if taken == 0 && !data.is_empty() {
+        if taken == 0 {
             Err(WriteError::Blocked)
         } else {
             Ok(taken)

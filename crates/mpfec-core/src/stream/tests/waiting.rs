@@ -80,6 +80,18 @@ fn a_stream_that_is_read_goes_on_although_others_fill_nearly_all_of_the_window()
 }
 
 #[test]
+fn who_waits_for_room_still_does_after_an_empty_write() {
+    let mut net = net();
+    let id = net.client.open(Dir::Uni).unwrap();
+    assert_eq!(net.client.write(id, &[1; 20_000]), Ok(16_000));
+    assert_eq!(net.client.write(id, &[]), Ok(0));
+    steps(&mut net, 10);
+    assert_eq!(read(&mut net, id), 16_000);
+    steps(&mut net, 10);
+    assert!(is_woken(&mut net, id));
+}
+
+#[test]
 fn who_comes_up_against_another_window_says_so() {
     let mut net = net();
     let id = net.client.open(Dir::Uni).unwrap();
