@@ -51,11 +51,16 @@ struct Message {
     redundancy: DatagramRedundancy,
     /// It has left before.
     number: Option<u64>,
-    /// Not on this path, where a copy of it is.
+    /// Not on this path, where a copy of it is, if another has room for it.
     avoid: Option<u32>,
 }
 
 impl Message {
+    /// Whether a packet of the way has room for it, with its number.
+    fn fits(&self, way: &Way) -> bool {
+        self.data.len() + self.number_room() <= way.largest
+    }
+
     /// Bytes of its number at most.
     fn number_room(&self) -> usize {
         match self.redundancy {
@@ -212,21 +217,18 @@ impl Outgoing {
         let mut room = writer.room();
         for (turn, message) in self.waiting.iter().take(LOOK_AHEAD) {
             let len = message.data.len();
-            let fitting = ways
+            let is_copy = |way: &Way| message.avoid == Some(way.path);
+            let may_avoid = ways.iter().any(|way| message.fits(way) && !is_copy(way));
+            let first = ways
                 .iter()
                 .zip(&mut ahead)
-                .filter(|(way, _)| len <= way.largest);
-            let is_alone = ways.len() < 2;
-            let first = fitting
-                .filter(|(way, _)| is_alone || message.avoid != Some(way.path))
+                .filter(|(way, _)| message.fits(way) && !(may_avoid && is_copy(way)))
                 .min_by(|(a, before_a), (b, before_b)| {
                     let arrival = |way: &Way, before: usize| way.arrival(before + len);
                     arrival(a, **before_a).total_cmp(&arrival(b, **before_b))
                 });
             let Some((way, before)) = first else {
-                if ways.iter().all(|way| len > way.largest) {
-                    misfits.push(*turn);
-                }
+                misfits.push(*turn);
                 continue;
             };
             *before += len;
@@ -310,7 +312,7 @@ impl Outgoing {
         }
         let in_time = |way: &Way| {
             way.path != path
-                && len <= way.largest
+                && message.fits(way)
                 && left.is_none_or(|left| way.arrival(len) <= left)
         };
         message.avoid = ways.iter().any(in_time).then_some(path);
@@ -410,45 +412,4 @@ const BUDGET_SHARE: usize = 8;
 const MOST_BUDGET: usize = 64 << 10;
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
-    fn who_waits_for_room_hears_of_it_although_another_message_made_it() {
-        let now = Instant::now();
-        let mut outgoing = Outgoing::new(10);
-        let options = |milliseconds| DatagramOptions {
-            deadline: Some(Duration::from_millis(milliseconds)),
-            redundancy: DatagramRedundancy::Never,
-        };
-        let mut send = |now, bytes: &'static [u8], milliseconds| {
-            outgoing.send(now, Bytes::from_static(bytes), &options(milliseconds))
-        };
-        assert_eq!(send(now, &[0; 10], 1), Ok(()));
-        assert_eq!(send(now, &[0; 5], 1), Err(SendDatagramError::Blocked));
-        let later = now + Duration::from_millis(10);
-        assert_eq!(send(later, &[0; 2], 1000), Ok(()));
-        assert!(outgoing.drop_late(later));
-        assert!(!outgoing.drop_late(later), "once is enough");
-    }
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
-    fn empty_messages_wait_in_bounded_number_as_well() {
-        let now = Instant::now();
-        let mut outgoing = Outgoing::new(1 << 20);
-        let options = DatagramOptions {
-            deadline: Some(Duration::from_millis(1)),
-            redundancy: DatagramRedundancy::Never,
-        };
-        let mut send = |now| outgoing.send(now, Bytes::new(), &options);
-        let sent = (0..=MAX_WAITING).take_while(|_| send(now).is_ok()).count();
-        assert_eq!(sent, MAX_WAITING);
-        let later = now + Duration::from_millis(10);
-        assert_eq!(send(later), Ok(()), "what is late makes room");
-        assert!(outgoing.drop_late(later));
-    }
-}
+mod tests;
