@@ -4,6 +4,8 @@
 mod crypto;
 #[cfg(test)]
 mod last_path;
+#[cfg(test)]
+mod many_paths;
 mod operations;
 #[cfg(test)]
 mod parity;

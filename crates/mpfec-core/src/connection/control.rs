@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::shares::Shares;
 use crate::component::FrameWriter;
-use crate::path::PathSet;
 use crate::recovery::Token;
 use crate::wire::IssuedId;
 use crate::wire::frame::{Frame, PathAbandon, PathConnectionId, PathStatus};
@@ -16,10 +15,11 @@ pub(crate) struct Control {
     /// The proof that goes into every packet until the server has confirmed the handshake.
     pub(crate) authenticate: Option<[u8; 32]>,
     connection_ids: BTreeSet<u32>,
+    /// Those of paths that are open or may be opened.
     issued: Vec<PathConnectionId>,
-    abandoned: Vec<(u32, u64)>,
     abandon: BTreeSet<u32>,
     status: BTreeSet<u32>,
+    /// Those of open paths.
     statuses: Vec<PathStatus>,
     pub(super) shares: Shares,
 }
@@ -32,16 +32,23 @@ impl Control {
     }
 
     /// The peer is to be told that a path is closed.
-    pub(crate) fn abandon(&mut self, path: u32, code: u64) {
-        if self.abandoned.iter().all(|(known, _)| *known != path) {
-            self.abandoned.push((path, code));
-            self.abandon.insert(path);
-        }
+    pub(crate) fn abandon(&mut self, path: u32) {
+        self.abandon.insert(path);
     }
 
-    /// Whether a path was closed by us before.
-    pub(crate) fn has_abandoned(&self, path: u32) -> bool {
-        self.abandoned.iter().any(|(known, _)| *known == path)
+    /// A path is closed: what there was to say of it no longer matters.
+    pub(crate) fn forget(&mut self, path: u32) {
+        self.connection_ids.remove(&path);
+        self.issued.retain(|issued| issued.path != path);
+        self.status.remove(&path);
+        self.statuses.retain(|status| status.path != path);
+        self.shares.forget(path);
+    }
+
+    /// What is kept about paths.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.issued.len() + self.statuses.len() + self.abandon.len()
     }
 
     /// The peer is to be told whether a path is only for backup.
@@ -88,15 +95,11 @@ impl Control {
             self.connection_ids.remove(&path);
         }
         while let Some(path) = self.abandon.first().copied() {
-            let code = self
-                .abandoned
-                .iter()
-                .find(|(known, _)| *known == path)
-                .map(|(_, code)| *code);
-            if code.is_some_and(|code| {
-                let frame = Frame::PathAbandon(PathAbandon { path, code });
-                !writer.push(&frame, Some(Token::PathAbandon { path }))
-            }) {
+            let frame = Frame::PathAbandon(PathAbandon {
+                path,
+                code: NO_CODE,
+            });
+            if !writer.push(&frame, Some(Token::PathAbandon { path })) {
                 return;
             }
             self.abandon.remove(&path);
@@ -113,18 +116,18 @@ impl Control {
         self.shares.write(writer);
     }
 
-    pub(crate) fn on_lost(&mut self, token: &Token, paths: &PathSet) {
+    pub(crate) fn on_lost(&mut self, token: &Token) {
         match *token {
             Token::HandshakeDone => self.handshake_done = true,
             Token::PathConnectionId { path }
-                if !paths.was_opened(path) || paths.get(path).is_some() =>
+                if self.issued.iter().any(|issued| issued.path == path) =>
             {
                 self.connection_ids.insert(path);
             }
-            Token::PathAbandon { path } => {
-                self.abandon.insert(path);
-            }
-            Token::PathStatus { path } if paths.get(path).is_some() => {
+            Token::PathAbandon { path } => self.abandon(path),
+            Token::PathStatus { path }
+                if self.statuses.iter().any(|status| status.path == path) =>
+            {
                 self.status.insert(path);
             }
             Token::PathShare { path } => self.shares.on_lost(path),
@@ -132,3 +135,6 @@ impl Control {
         }
     }
 }
+
+/// No other has a meaning.
+const NO_CODE: u64 = 0;

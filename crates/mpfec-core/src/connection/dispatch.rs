@@ -517,7 +517,7 @@ impl Connection {
                 | Token::PathConnectionId { .. }
                 | Token::PathAbandon { .. }
                 | Token::PathStatus { .. }
-                | Token::PathShare { .. } => self.control.on_lost(token, &self.paths),
+                | Token::PathShare { .. } => self.control.on_lost(token),
                 _ => self.streams.on_lost(now, token, slot),
             }
         }

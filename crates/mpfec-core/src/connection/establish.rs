@@ -19,7 +19,7 @@ use crate::address::FourTuple;
 use crate::config::TransportConfig;
 use crate::error::TransportError;
 use crate::id::Side;
-use crate::path::{LocalCid, PathReason, PathSet, RemoteCid, Validation};
+use crate::path::{Given, LocalCid, PathReason, PathSet, RemoteCid, Validation};
 use crate::rng::Rng;
 use crate::stream::{MAX_PENDING_BLOCKS, StreamLimits, Streams};
 use crate::wire::frame::Covered;
@@ -211,13 +211,17 @@ impl Connection {
     /// Notes a connection ID of the peer's, and tells the endpoint how the peer would reset
     /// the path.
     pub(super) fn add_remote(&mut self, remote: RemoteCid) -> Result<(), TransportError> {
-        if !self.paths.add_remote(remote) {
-            return Err(TransportError::connection_id_limit(
-                "connection IDs that contradict each other, or too many",
-            ));
+        match self.paths.add_remote(remote) {
+            Given::New => self
+                .endpoint_events
+                .push_back(EndpointEvent::Expects(remote.reset_token)),
+            Given::Known => {}
+            Given::Refused => {
+                return Err(TransportError::connection_id_limit(
+                    "connection IDs that contradict each other, or too many",
+                ));
+            }
         }
-        self.endpoint_events
-            .push_back(EndpointEvent::Expects(remote.reset_token));
         Ok(())
     }
 }

@@ -66,6 +66,8 @@ pub enum EndpointEvent {
     /// A packet that ends with this token is the peer's way to say that it has forgotten the
     /// connection (RFC 9000 §10.3).
     Expects(ResetToken),
+    /// No longer: the path that this token was given for is closed.
+    ExpectsNoMore(ResetToken),
     /// The handshake is complete.
     Established,
     /// The connection is forgotten.

@@ -16,6 +16,12 @@ impl Connection {
         Some(path.space.next_packet_number(0))
     }
 
+    /// What is kept of paths, open or not, for frames about them.
+    #[cfg(test)]
+    pub(crate) fn kept_of_paths(&self) -> usize {
+        self.control.len()
+    }
+
     /// Appends a 1-RTT packet with `payload` for the path at `index`, counted from the first one
     /// and beginning again behind the last. It takes the next packet number, and counts as sent.
     /// Returns where it goes; `None` without keys or paths.

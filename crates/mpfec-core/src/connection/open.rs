@@ -6,7 +6,7 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{INITIAL_RTT, LocalCid, Path, PathReason, PathStart, Validation};
+use crate::path::{ClosedIds, INITIAL_RTT, LocalCid, Path, PathReason, PathStart, Validation};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -122,7 +122,7 @@ impl Connection {
         if self.paths.len() == 1 && self.paths.get(id).is_some() {
             return Err(ClosePathError::LastPath(id));
         }
-        self.drop_path(now, id, PathReason::ClosedHere, Some(0));
+        self.drop_path(now, id, PathReason::ClosedHere);
         Ok(())
     }
 
@@ -130,9 +130,8 @@ impl Connection {
     /// the address of that may take to answer, the connection waits.
     pub(super) fn on_abandoned(&mut self, now: Instant, id: u32, code: u64) {
         let is_last = self.paths.len() == 1 && self.paths.get(id).is_some();
-        let answer = (!self.control.has_abandoned(id)).then_some(0);
         self.close_unopened(id);
-        self.drop_path(now, id, PathReason::ClosedByPeer(code), answer);
+        self.drop_path(now, id, PathReason::ClosedByPeer(code));
         if is_last {
             self.deserted_until = Some(now + self.patience());
         }
@@ -149,7 +148,7 @@ impl Connection {
             .map(|path| path.id)
             .collect();
         for id in gone {
-            self.drop_path(now, id, PathReason::InterfaceGone, Some(0));
+            self.drop_path(now, id, PathReason::InterfaceGone);
         }
     }
 
@@ -249,7 +248,7 @@ impl Connection {
             let is_late = |path: &Path| path.validation.is_late().then_some(path.id);
             let late = self.paths.iter().find_map(is_late);
             if let Some(late) = late {
-                self.drop_path(now, late, PathReason::NeverAnswered, Some(0));
+                self.drop_path(now, late, PathReason::NeverAnswered);
             }
         }
         let Some(slot) = self.paths.free_slot() else {
@@ -287,28 +286,16 @@ impl Connection {
     }
 
     /// Takes a path out, moves what it carried to the others, and tells everybody.
-    pub(super) fn drop_path(
-        &mut self,
-        now: Instant,
-        id: u32,
-        reason: PathReason,
-        tell: Option<u64>,
-    ) {
+    pub(super) fn drop_path(&mut self, now: Instant, id: u32, reason: PathReason) {
         let Some(index) = self.paths.position(id) else {
             return;
         };
         self.give_up_in_flight(now, index);
-        self.control.shares.forget(id);
-        let Some((path, local)) = self.paths.remove(id) else {
+        let Some((path, ids)) = self.paths.remove(id) else {
             return;
         };
-        if let Some(local) = local {
-            self.endpoint_events
-                .push_back(EndpointEvent::Retired(local.cid));
-        }
-        if let Some(code) = tell {
-            self.control.abandon(id, code);
-        }
+        self.forget_ids(id, ids);
+        self.control.abandon(id);
         // What an application asked for has an end that it hears of.
         let is_awaited = self.side == Side::Client || reason == PathReason::NeverAnswered;
         if path.announced || is_awaited {
@@ -327,11 +314,19 @@ impl Connection {
     /// The peer gives up a path of which nothing arrived here: its ID and connection IDs are
     /// used up all the same, and others take their place.
     pub(super) fn close_unopened(&mut self, id: u32) {
-        if let Some(local) = self.paths.close_unopened(id) {
-            self.endpoint_events
-                .push_back(EndpointEvent::Retired(local.cid));
+        if let Some(ids) = self.paths.close_unopened(id) {
+            self.forget_ids(id, ids);
             self.issue_connection_ids();
         }
+    }
+
+    /// What names a path that is closed now is of no use any more.
+    fn forget_ids(&mut self, id: u32, ids: ClosedIds) {
+        self.control.forget(id);
+        let retired = ids.local.map(EndpointEvent::Retired);
+        let forgotten = ids.reset_token.map(EndpointEvent::ExpectsNoMore);
+        self.endpoint_events
+            .extend(retired.into_iter().chain(forgotten));
     }
 
     /// Keeps the peer supplied with connection IDs for paths that may be opened.

@@ -148,7 +148,7 @@ impl Connection {
                     path.tuple = previous;
                     path.validation.confirm();
                 }
-                None => return self.drop_path(now, id, PathReason::NeverAnswered, Some(0)),
+                None => return self.drop_path(now, id, PathReason::NeverAnswered),
             }
         }
         if path.space.loss_time().is_some_and(|at| now >= at) {

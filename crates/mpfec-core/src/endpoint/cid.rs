@@ -25,6 +25,7 @@ struct Entry {
     /// The last ones that the connection has no use for any more. Packets that were under way
     /// still go to it: to answer them with a stateless reset would end a live connection.
     retired: VecDeque<ConnectionId>,
+    /// Those of the peer's connection IDs that the connection holds.
     reset_tokens: Vec<ResetToken>,
     /// A client's handshake is still under way.
     handshaking: bool,
@@ -82,11 +83,15 @@ impl Routes {
 
     pub(super) fn expect_reset(&mut self, handle: ConnectionHandle, token: ResetToken) {
         if let Some(entry) = self.entries.get_mut(&handle) {
-            if entry.reset_tokens.len() >= MAX_RESET_TOKENS {
-                self.by_reset_token.remove(&entry.reset_tokens.remove(0));
-            }
             entry.reset_tokens.push(token);
             self.by_reset_token.insert(token, handle);
+        }
+    }
+
+    pub(super) fn forget_reset(&mut self, handle: ConnectionHandle, token: &ResetToken) {
+        if let Some(entry) = self.entries.get_mut(&handle) {
+            entry.reset_tokens.retain(|known| known != token);
+            self.by_reset_token.remove(token);
         }
     }
 
@@ -121,8 +126,6 @@ impl Routes {
 
 /// Connection IDs of closed paths that packets under way may still have.
 const MAX_RETIRED: usize = 32;
-/// Paths come and go; tokens of long closed ones are of no use.
-const MAX_RESET_TOKENS: usize = 32;
 
 #[cfg(test)]
 mod tests {

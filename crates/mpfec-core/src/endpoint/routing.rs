@@ -210,6 +210,7 @@ impl Endpoint {
             EndpointEvent::Issued(cid) => self.routes.issue(handle, *cid),
             EndpointEvent::Retired(cid) => self.routes.retire(cid),
             EndpointEvent::Expects(token) => self.routes.expect_reset(handle, *token),
+            EndpointEvent::ExpectsNoMore(token) => self.routes.forget_reset(handle, token),
             EndpointEvent::Established => self.routes.establish(handle),
             EndpointEvent::Drained => self.routes.forget(handle),
         }

@@ -119,6 +119,17 @@ impl Scene {
         scene
     }
 
+    /// An end forgets all of its connections, as if it had started again with the same keys.
+    #[cfg(test)]
+    pub(super) fn restart(&mut self, end: usize) {
+        let End {
+            endpoint, parties, ..
+        } = &mut self.ends[end];
+        for handle in std::mem::take(parties).into_keys() {
+            endpoint.handle_event(handle, &EndpointEvent::Drained);
+        }
+    }
+
     /// From a socket of the client's to one of the server's.
     pub(super) fn tuple(&self, from: usize, to: usize) -> FourTuple {
         FourTuple {

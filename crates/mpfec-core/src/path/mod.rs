@@ -31,7 +31,7 @@ pub(crate) use self::loss_rate::LossRate;
 use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
 use self::quiet::Quiet;
-pub(crate) use self::set::{LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
+pub(crate) use self::set::{ClosedIds, Given, LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 use self::silence::Silence;
 pub(crate) use self::validation::Validation;
 use self::way_back::WayBack;

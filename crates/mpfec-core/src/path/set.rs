@@ -23,6 +23,26 @@ pub(crate) struct RemoteCid {
     pub(crate) reset_token: ResetToken,
 }
 
+/// What became of a connection ID that the peer gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// It can be used from now on.
+    New,
+    /// It was given before, or for a path that is closed.
+    Known,
+    /// There are more than a connection can use, or it contradicts what the peer gave before.
+    Refused,
+}
+
+/// What named a path that is closed now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClosedIds {
+    /// Our connection ID.
+    pub(crate) local: Option<ConnectionId>,
+    /// Of the peer's connection ID.
+    pub(crate) reset_token: Option<ResetToken>,
+}
+
 /// Open paths in their slots, and connection IDs of paths that are or may be opened.
 #[derive(Debug, Default)]
 pub(crate) struct PathSet {
@@ -109,29 +129,27 @@ impl PathSet {
     }
 
     /// Takes a path out, and its connection IDs. Path IDs that the peer skipped stay usable.
-    pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, Option<LocalCid>)> {
+    pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, ClosedIds)> {
         let index = self.position(id)?;
         let path = self.paths.remove(index);
-        self.closed.insert(id);
-        let local = self
-            .local
-            .iter()
-            .position(|cid| cid.path == id)
-            .map(|at| self.local.remove(at));
-        self.remote.retain(|cid| cid.path != id);
-        Some((path, local))
+        Some((path, self.close(id)))
     }
 
-    /// Closes a path that was never opened here, if its ID was handed out: gives back our
-    /// connection ID.
-    pub(crate) fn close_unopened(&mut self, id: u32) -> Option<LocalCid> {
-        if self.was_opened(id) {
-            return None;
-        }
-        let at = self.local.iter().position(|cid| cid.path == id)?;
+    /// Closes a path that was never opened here, if its ID was handed out: takes out its
+    /// connection IDs.
+    pub(crate) fn close_unopened(&mut self, id: u32) -> Option<ClosedIds> {
+        let is_unopened = !self.was_opened(id) && self.local.iter().any(|cid| cid.path == id);
+        is_unopened.then(|| self.close(id))
+    }
+
+    fn close(&mut self, id: u32) -> ClosedIds {
         self.closed.insert(id);
-        self.remote.retain(|cid| cid.path != id);
-        Some(self.local.remove(at))
+        let local = self.local.iter().position(|cid| cid.path == id);
+        let remote = self.remote.iter().position(|cid| cid.path == id);
+        ClosedIds {
+            local: local.map(|at| self.local.remove(at).cid),
+            reset_token: remote.map(|at| self.remote.remove(at).reset_token),
+        }
     }
 
     /// The path ID that the next connection ID is for.
@@ -160,20 +178,24 @@ impl PathSet {
             .map(|local| local.path)
     }
 
-    /// Notes what the peer gave. False if there are more than a connection can use, or if
-    /// it contradicts what the peer gave before.
-    pub(crate) fn add_remote(&mut self, cid: RemoteCid) -> bool {
+    /// Notes what the peer gave.
+    pub(crate) fn add_remote(&mut self, cid: RemoteCid) -> Given {
         if let Some(known) = self.remote.iter().find(|known| known.path == cid.path) {
-            return known.cid == cid.cid && known.reset_token == cid.reset_token;
+            let is_same = known.cid == cid.cid && known.reset_token == cid.reset_token;
+            return if is_same {
+                Given::Known
+            } else {
+                Given::Refused
+            };
         }
         if self.was_opened(cid.path) && self.get(cid.path).is_none() {
-            return true;
+            return Given::Known;
         }
         if self.remote.len() >= MAX_REMOTE_CIDS || cid.path > MAX_PATH_ID {
-            return false;
+            return Given::Refused;
         }
         self.remote.push(cid);
-        true
+        Given::New
     }
 
     pub(crate) fn remote(&self, path: u32) -> Option<&RemoteCid> {
