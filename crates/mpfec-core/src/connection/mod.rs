@@ -16,6 +16,7 @@ mod event;
 mod forge;
 mod groups;
 mod handshake;
+mod lost;
 mod open;
 mod parity;
 mod receive;
