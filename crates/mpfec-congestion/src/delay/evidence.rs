@@ -156,7 +156,7 @@ impl Evidence {
         (self.swing, self.swing_packets) = (swing, swing / packet_time);
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
-        self.clean.on_delay(own - stalled);
+        self.clean.on_delay(own - (stalled - swing).max(0.0));
         // Where delays vary anyway, by much of what a queue makes, what comes late comes together at
         // all times.
         let is_even = self.rounds >= KNOWN && swing <= EVEN * self.clean.full();
@@ -451,7 +451,7 @@ const SHALLOW: f64 = 16.0;
 const KNOWN: u32 = 9;
 /// Part of the longest queue's delay that delays may vary by if what a host made late is to be told
 /// from it.
-const EVEN: f64 = 0.25;
+const EVEN: f64 = 0.1;
 /// Drains in a row that may follow one that surprised.
 const REPEATS: u32 = 3;
 /// A queue of so many packets is not filled by a burst of others at once.

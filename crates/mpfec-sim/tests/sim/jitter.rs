@@ -4,8 +4,13 @@ use mpfec_sim::scenario::{RunResult, Scenario};
 
 /// What `auto` makes of an application and paths, with each of the seeds from 1 to `seeds`.
 fn runs(application: &str, paths: &str, seeds: u64) -> Vec<RunResult> {
+    runs_of(8, application, paths, seeds)
+}
+
+/// The same, of so many seconds that count.
+fn runs_of(seconds: u32, application: &str, paths: &str, seeds: u64) -> Vec<RunResult> {
     let text = format!(
-        "name = \"jitter\"\nwarmup_s = 5\nduration_s = 8\napplication = {application}\n{paths}\n[[variant]]\nprofile = \"auto\"\n"
+        "name = \"jitter\"\nwarmup_s = 5\nduration_s = {seconds}\napplication = {application}\n{paths}\n[[variant]]\nprofile = \"auto\"\n"
     );
     let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
     let run = |seed| {
@@ -44,6 +49,25 @@ fn a_delay_that_varies_is_not_taken_for_a_queue() {
     for (mbps, jitter_ms, loss) in [(100, 5, 0), (20, 10, 2), (5, 20, 0)] {
         let share = least_share(mbps, jitter_ms, false, loss);
         assert!(share >= 0.95, "{mbps} Mbit/s, {jitter_ms} ms: {share:.2}");
+    }
+}
+
+/// Acknowledgements that come together after a time without any are as late on such a path as after a
+/// host that stood still: four packets, and more, take as long at this rate as the delay varies by.
+#[test]
+fn a_delay_that_varies_on_a_slow_link_is_not_taken_for_a_host_that_stood_still() {
+    for jitter_ms in [10, 20] {
+        let path = format!(
+            "[[path]]\nname = \"A\"\n\
+             both = {{ rate_mbps = 5, delay_ms = 20, jitter_ms = {jitter_ms} }}\n\
+             forward = {{ loss_percent = 2, queue_bdp = 1, queue_packets_least = 20 }}"
+        );
+        let results = runs_of(18, r#"{ kind = "bulk" }"#, &path, 16);
+        for (index, result) in results.iter().enumerate() {
+            let share = result.metric("limit_percent").expect("it is measured");
+            let seed = index + 1;
+            assert!(share >= 85.0, "{jitter_ms} ms: {share:.0} %, seed {seed}");
+        }
     }
 }
 

@@ -107,8 +107,8 @@ fn what_a_host_that_stood_still_made_late_is_no_queue_unless_delays_vary_by_much
     // The queue is 5 ms long.
     let cases = [
         (0.06, 0.0, 0),
-        (0.06, 0.001, 0),
-        (0.06, 0.002, 3),
+        (0.06, 0.0004, 0),
+        (0.06, 0.0006, 3),
         (0.0, 0.0, 3),
     ];
     for (stalled, swing, wireless) in cases {
