@@ -381,6 +381,10 @@ impl Connection {
             let mtu = path.mtu.current();
             path.controller.on_mtu_update(mtu);
             path.pacer.on_mtu_update(mtu);
+            let room = path.parity_room();
+            if let Some(parity) = &mut path.parity {
+                parity.on_mtu_update(room);
+            }
         }
         self.update_symbol_size();
     }

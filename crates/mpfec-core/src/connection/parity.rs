@@ -12,7 +12,6 @@ use crate::component::FrameWriter;
 use crate::error::TransportError;
 use crate::parity::{ParityCounters, ParityReceiver, ParitySender, Rebuilt};
 use crate::path::Path;
-use crate::wire::TAG_LEN;
 use crate::wire::frame::{Frame, Parity, ParityReport};
 
 /// What a profile's paths begin with.
@@ -52,7 +51,7 @@ impl Connection {
         let Some(path) = path.filter(|path| path.validation.is_validated()) else {
             return;
         };
-        let room = usize::from(path.mtu.current()).saturating_sub(PACKET_OVERHEAD);
+        let room = path.parity_room();
         if let Some(parity) = &mut path.parity {
             parity.on_sent(now, packet_number, payload, room);
         }
@@ -222,7 +221,5 @@ impl Connection {
     }
 }
 
-/// Header, with the longest packet number, and tag.
-const PACKET_OVERHEAD: usize = 1 + 8 + 4 + TAG_LEN;
 /// Type and three numbers.
 const LONGEST_REPORT: usize = 1 + 3 * 8;

@@ -111,18 +111,35 @@ impl ParitySender {
         rtt / PER_RTT
     }
 
+    /// Packets may be larger, or must be smaller, from now on: a parity may hold `room` bytes in
+    /// all. What would not fit is covered no longer.
+    pub(crate) fn on_mtu_update(&mut self, room: usize) {
+        if self.size() > room {
+            self.begin();
+        }
+    }
+
+    /// Bytes of a parity over what is covered so far.
+    fn size(&self) -> usize {
+        Parity::header_size(&self.covered) + self.sum.len()
+    }
+
+    /// Nothing is covered yet.
+    fn begin(&mut self) {
+        self.covered.clear();
+        self.sum.clear();
+        (self.lengths, self.since, self.is_full) = (0, None, false);
+    }
+
     /// Writes the parity that is due, and begins anew. Writes nothing if it does not fit.
     pub(crate) fn write(&mut self, writer: &mut FrameWriter<'_>) {
-        let size = Parity::header_size(&self.covered) + self.sum.len();
-        if !self.covered.is_empty() && size <= writer.room() {
+        if !self.covered.is_empty() && self.size() <= writer.room() {
             Parity::encode_header(&self.covered, self.lengths, writer.buf());
             writer.buf().extend_from_slice(&self.sum);
             writer.wrote(Some(Token::Parity));
             self.counters.sent += 1;
         }
-        self.covered.clear();
-        self.sum.clear();
-        (self.lengths, self.since, self.is_full) = (0, None, false);
+        self.begin();
     }
 
     /// Packets of the path were lost without being rebuilt.
@@ -192,3 +209,30 @@ impl ParitySender {
 pub(crate) const HEADER_ROOM: u16 = 1 + 4 + 2 + 1 + 2;
 /// Parities per RTT (TCP-IR).
 const PER_RTT: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(40);
+
+    #[test]
+    fn nothing_is_due_that_would_not_fit_when_packets_become_smaller() {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let now = Instant::now();
+        for mut parity in [ParitySender::adaptive(0.01, 0.25), ParitySender::timed()] {
+            let group = parity.group();
+            for number in 0..group {
+                parity.on_sent(now, number as u64, &[7; 1400], 1440);
+            }
+            assert!(parity.is_due(now + RTT, RTT));
+            parity.on_mtu_update(1440);
+            assert!(parity.is_due(now + RTT, RTT));
+            parity.on_mtu_update(1200);
+            assert!(!parity.is_due(now + RTT, RTT));
+            assert_eq!(parity.left(), group);
+            parity.on_sent(now, group as u64, &[7; 1100], 1200);
+            assert_eq!(parity.left(), group - 1);
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Path;
 use crate::parity::HEADER_ROOM;
+use crate::wire::TAG_LEN;
 
 impl Path {
     /// Whether a parity should leave, as far as the packets since the last one decide that.
@@ -38,6 +39,11 @@ impl Path {
         } else {
             self.mtu.current()
         }
+    }
+
+    /// Bytes that a parity may hold in all.
+    pub(crate) fn parity_room(&self) -> usize {
+        usize::from(self.mtu.current()).saturating_sub(PACKET_OVERHEAD)
     }
 
     /// A packet so many numbers behind the largest acknowledged one is lost: not before the
@@ -86,5 +92,7 @@ impl Path {
     }
 }
 
+/// Header, with the longest packet number, and tag.
+const PACKET_OVERHEAD: usize = 1 + 8 + 4 + TAG_LEN;
 /// In round trips: by then the packet would have been sent again, and once more.
 const LONGEST_WAIT: f64 = 4.0;

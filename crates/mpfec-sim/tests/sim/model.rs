@@ -53,6 +53,9 @@ fn run(seed: u64) -> u64 {
     net.view().digest()
 }
 
+/// Seeds that found a fault.
+const FAILED_ONCE: [u64; 2] = [2633, 11_637];
+
 fn setup(rng: &mut Rng) -> Setup {
     let paths = (0..=rng.up_to(3)).map(|index| {
         let mut link = || {
@@ -145,7 +148,7 @@ fn resume(net: &mut Simulation) {
 
 #[test]
 fn whatever_happens_what_was_written_arrives() {
-    for seed in 1..=200 {
+    for seed in (1..=200).chain(FAILED_ONCE) {
         run(seed);
     }
 }
