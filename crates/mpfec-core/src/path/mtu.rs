@@ -92,7 +92,11 @@ impl MtuDiscovery {
             self.attempts = 0;
         }
         let grew = size > self.current;
-        self.current = self.current.max(size);
+        if grew {
+            self.current = size;
+            self.is_narrow = false;
+            (self.large_lost, self.large_silent) = (0, 0);
+        }
         // One that was given up for lost may still arrive.
         self.ceiling = self.ceiling.max(size.saturating_add(1));
         self.finish_search(now);
@@ -336,6 +340,23 @@ mod tests {
         assert!(mtu.is_narrow(), "a small one arrived");
         mtu.on_acked(true, now);
         assert!(!mtu.is_narrow());
+    }
+
+    /// Nothing so large is sent on a narrow path, so nothing else could tell.
+    #[test]
+    fn a_path_is_not_narrow_that_carried_a_probe_after_all() {
+        let now = Instant::now_for_test();
+        let mut mtu = MtuDiscovery::new(1472);
+        mtu.on_probe_sent(1300);
+        assert!((0..BLACK_HOLE_LOSSES).all(|_| !mtu.on_lost(1, now)));
+        assert!(mtu.is_narrow());
+        assert!(mtu.on_probe_acked(1300, now));
+        assert!(!mtu.is_narrow());
+        assert_eq!(mtu.current(), 1300);
+        assert!(
+            !mtu.on_lost(1, now),
+            "what was lost before no longer counts"
+        );
     }
 
     #[test]
