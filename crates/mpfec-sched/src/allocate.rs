@@ -1,6 +1,8 @@
 //! Filling virtual packets with symbols: what follows for a path from what is allocated to the
 //! others before it.
 
+use std::time::Instant;
+
 use crate::memo::{LossClasses, Memo, Target};
 use crate::offer::{Offer, offer, youngest_unsent};
 use crate::scheduler::Assignment;
@@ -37,8 +39,9 @@ struct Protection {
 #[derive(Debug, Clone, Default)]
 struct Plan {
     made_for: Option<PlanKey>,
-    /// `Allocator::sends` when it was made.
+    /// `Allocator::sends` when it was made, and the time.
     sends: u64,
+    at: Option<Instant>,
     /// Blocks by index and how many symbols of each.
     steps: Vec<(usize, u32)>,
     /// Steps used up.
@@ -99,14 +102,17 @@ impl Allocator {
         };
         if self.plans[path].made_for == Some(key) {
             let step = self.next_step(path, budget, view);
-            if step.is_some() || self.plans[path].sends == self.sends {
+            // Which path is the best may have changed though nothing is known of any block: if it
+            // is this one now, no other takes what waits.
+            let plan = &self.plans[path];
+            if step.is_some() || (plan.sends == self.sends && plan.at == Some(view.now)) {
                 return step;
             }
         }
         self.refresh(view);
         let plan = &mut self.plans[path];
         plan.made_for = Some(key);
-        plan.sends = self.sends;
+        (plan.sends, plan.at) = (self.sends, Some(view.now));
         plan.steps.clear();
         plan.done = 0;
         self.plan(path, turns(), view);

@@ -35,8 +35,13 @@ fn waiting(symbols: u32) -> [BlockView; 1] {
 }
 
 fn ask(path: usize, paths: &[PathView], blocks: &[BlockView]) -> Option<Assignment> {
-    let view = View {
-        now: epoch() + ms(100),
+    let view = view(ms(100), paths, blocks);
+    SchedulerKind::Quality.build().select(path, 64, &view)
+}
+
+fn view<'a>(at: Duration, paths: &'a [PathView], blocks: &'a [BlockView]) -> View<'a> {
+    View {
+        now: epoch() + at,
         paths,
         blocks,
         has_repair: true,
@@ -45,8 +50,7 @@ fn ask(path: usize, paths: &[PathView], blocks: &[BlockView]) -> Option<Assignme
         writer_blocked: false,
         window_closed: false,
         window: 1000,
-    };
-    SchedulerKind::Quality.build().select(path, 64, &view)
+    }
 }
 
 #[test]
@@ -94,4 +98,21 @@ fn paths_of_one_quality_share_what_waits() {
         let chosen = ask(index, &paths, &waiting(1000)).expect("enough for both");
         assert!(chosen.count >= 8, "{chosen:?}");
     }
+}
+
+/// An acknowledgement that is about no block may change which path is the best.
+#[test]
+fn what_waits_always_falls_to_one_of_the_paths_that_may_send() {
+    let blocks = waiting(1);
+    let mut paths = a_and_b();
+    let mut scheduler = SchedulerKind::Quality.build();
+    let mut ask = |path, at, paths: &[PathView]| {
+        let view = view(at, paths, &blocks);
+        scheduler.select(path, 64, &view)
+    };
+    assert_eq!(ask(0, ms(100), &paths), None, "B is better");
+    paths[0].srtt = ms(10);
+    assert_eq!(ask(1, ms(120), &paths), None, "A has become better");
+    let chosen = ask(0, ms(120), &paths).expect("both have been asked in vain");
+    assert_eq!(chosen.count, 1);
 }

@@ -54,7 +54,7 @@ fn run(seed: u64) -> u64 {
 }
 
 /// Seeds that found a fault.
-const FAILED_ONCE: [u64; 3] = [2633, 11_637, 21_010];
+const FAILED_ONCE: [u64; 4] = [2633, 11_637, 21_010, 163_438];
 
 fn setup(rng: &mut Rng) -> Setup {
     let paths = (0..=rng.up_to(3)).map(|index| {
