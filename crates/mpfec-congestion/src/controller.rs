@@ -19,6 +19,9 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Packets were found lost, or marked with CE: called once per batch.
     fn on_congestion_event(&mut self, event: &CongestionEvent<'_>);
 
+    /// Packets that had been found lost have arrived: others had overtaken them.
+    fn on_spurious_loss(&mut self) {}
+
     /// The probe timer expired for the `count`th time in a row without an answer (from 1), or
     /// the path became suspected. What was in flight may be declared lost without an event.
     /// RFC 9002 §7.5: this alone says nothing about the window.

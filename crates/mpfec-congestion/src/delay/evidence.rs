@@ -3,13 +3,16 @@
 //! A drop-tail queue loses packets only while it is full, so congestion loss comes with high
 //! delay; a noisy link loses them always. Hence loss is judged by delay: what is lost while
 //! the own queue is drained gives the link's own share of loss, the *baseline* `p0`; only loss
-//! at high delay beyond it is congestion.
+//! at high delay beyond it is congestion. What is high is told by the largest delays that the queue
+//! has had, and, where these say nothing, by the ranks of losses among the delays around them.
 
 mod depth;
+mod ranks;
 mod runs;
 mod verdict;
 
 use self::depth::Depth;
+use self::ranks::Ranks;
 use self::runs::Runs;
 use super::count::Count;
 use crate::LossVerdicts;
@@ -34,6 +37,7 @@ pub(super) struct Evidence {
     /// Of these, those lost at low delay.
     recent_low: Count,
     runs: Runs,
+    ranks: Ranks,
     baseline: f64,
     /// Largest delay above the floor, fading; seconds.
     delay_max: f64,
@@ -110,6 +114,7 @@ impl Evidence {
             recent: Count::default(),
             recent_low: Count::default(),
             runs: Runs::default(),
+            ranks: Ranks::default(),
             baseline: 0.0,
             delay_max: 0.0,
             depth: Depth::default(),
@@ -175,6 +180,19 @@ impl Evidence {
         let near_lost = delay.unwrap_or(near);
         let (is_low, is_lost_low) = (near < limit, near_lost < limit);
         let losses = lost as f64;
+        if lesson == Lesson::None {
+            if is_lost_low && drained == 0 {
+                self.rank(near_lost, runs);
+            }
+            if is_low {
+                self.ranks.on_acked(near, acked);
+            }
+            let at_low = if is_lost_low { losses } else { 0.0 };
+            self.recent_low.add(acked + losses, at_low, RECENT_MEMORY);
+        }
+        // Where the queue does not show in the delay alone, none is low.
+        let is_hidden = self.ranks.show_queue();
+        let (is_low, is_lost_low) = (is_low && !is_hidden, is_lost_low && !is_hidden);
         let (mut low, mut high) = (Count::default(), Count::default());
         let of_acked = if is_low { &mut low } else { &mut high };
         of_acked.packets += acked;
@@ -213,8 +231,6 @@ impl Evidence {
         }
         if lesson == Lesson::None {
             self.recent.add(acked + losses, losses, RECENT_MEMORY);
-            let at_low = if is_lost_low { losses } else { 0.0 };
-            self.recent_low.add(acked + losses, at_low, RECENT_MEMORY);
         }
         self.runs.add(acked, losses, f64::from(runs));
         if lost > 0 {
@@ -226,6 +242,20 @@ impl Evidence {
                 self.pending += lost;
             }
         }
+    }
+
+    /// So many runs of packets that an application which never pauses has sent were lost at this
+    /// delay.
+    fn rank(&mut self, delay: f64, runs: u32) {
+        if runs > 0 && !self.pauses {
+            let dispersion = self.dispersion();
+            self.ranks.on_lost(delay, f64::from(runs), dispersion);
+        }
+    }
+
+    /// Packets that had counted as lost have arrived.
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.ranks.forget_losses();
     }
 
     /// What packets that no queue of ours has lost say about the link.
@@ -428,6 +458,7 @@ impl Evidence {
     pub(super) fn forget_delays(&mut self) {
         self.delay_max = 0.0;
         (self.depth, self.clean) = Default::default();
+        self.ranks = Ranks::default();
         self.last_delay = 0.0;
         self.forget_high();
     }

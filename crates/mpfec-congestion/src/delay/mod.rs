@@ -35,6 +35,9 @@
 //!   enough packets, what is lost far below the largest delay of a longer queue counts as well
 //!   (without what a host may have made late that stood still, see `stall`).
 //!   Who competes and has never seen the path empty takes it for one without loss;
+//! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
+//!   (see `evidence`): where delays vary by as much as a short queue makes, its delay alone does not
+//!   tell;
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
 //!   window becomes `delivered / (1 - p0) x floor` and half of the target (see `heed_ceiling`);
@@ -412,6 +415,10 @@ impl CongestionController for Delay {
                 self.losses.drained += packets;
             }
         }
+    }
+
+    fn on_spurious_loss(&mut self) {
+        self.evidence.on_spurious_loss();
     }
 
     fn on_timeout(&mut self, now: Instant, count: u32) {

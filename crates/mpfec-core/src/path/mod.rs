@@ -330,6 +330,9 @@ impl Path {
         let packets = overtaken + unheard;
         self.counters.lost_packets = self.counters.lost_packets.saturating_sub(packets);
         self.loss.on_spurious(overtaken);
+        if overtaken > 0 {
+            self.controller.on_spurious_loss();
+        }
     }
 
     /// A packet that is no copy arrived on the path. Returns whether none before had a larger

@@ -3,6 +3,7 @@
 mod absurd;
 mod bottleneck;
 mod bursts;
+mod busy_hosts;
 mod close;
 mod coop;
 mod couple_plus;
