@@ -1,15 +1,19 @@
 //! The handshake: TLS messages in Initial and Handshake packets, tried on every route at
 //! once, so that a dead first path does not stop the start.
+//!
+//! What the peer says is in this file; what leaves is in `transmit`, and when, in `timers`.
+
+mod timers;
+mod transmit;
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mpfec_congestion::RttEstimator;
 
-use super::early::{EarlySpace, Level, PacketIds, write_crypto};
+use super::early::{EarlySpace, Level, write_crypto};
 use super::routes::Routes;
-use super::state::CloseFrame;
-use crate::address::{FourTuple, Transmit};
+use crate::address::FourTuple;
 use crate::component::FrameWriter;
 use crate::crypto::{self, KeyChange, OneRttKeys, ResetKey};
 use crate::endpoint::Secret;
@@ -17,9 +21,10 @@ use crate::error::TransportError;
 use crate::id::Side;
 use crate::path::MAX_PATH_ID;
 use crate::recovery::{CryptoReceive, CryptoSend, Pto};
-use crate::rng::Rng;
 use crate::wire::frame::Frame;
 use crate::wire::{ConnectionId, TransportParameters};
+
+pub(super) use self::transmit::DATAGRAM_SIZE;
 
 /// What the client must prove, beyond TLS.
 #[derive(Debug, Clone)]
@@ -430,149 +435,8 @@ impl HandshakeSpaces {
     pub(crate) fn original_dcid(&self) -> ConnectionId {
         self.original_dcid
     }
-
-    /// When a packet of the handshake counts as lost or must be probed for: not while nothing
-    /// may be sent, because all routes are gone or at their limit (RFC 9002 §6.2.2.1).
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        if self.confirmed || !self.routes.may_send() {
-            return None;
-        }
-        let spaces = || [&self.initial, &self.handshake].into_iter().flatten();
-        let loss = spaces().filter_map(|space| space.packets.loss_time()).min();
-        let pto = self.probe_at();
-        let ack = spaces()
-            .filter_map(|space| space.received.ack_timer())
-            .min();
-        [loss, pto, ack].into_iter().flatten().min()
-    }
-
-    /// When to probe for what is unacknowledged. A client of which everything was acknowledged goes
-    /// on as well until the handshake is complete: the server may be silent because it has sent as
-    /// much as it may to an address that is not validated (RFC 9002 §6.2.2.1).
-    fn probe_at(&self) -> Option<Instant> {
-        let unanswered = [&self.initial, &self.handshake]
-            .into_iter()
-            .flatten()
-            .filter(|space| space.packets.ack_eliciting_in_flight())
-            .filter_map(|space| space.packets.last_ack_eliciting_sent())
-            .max();
-        let waits = self.side == Side::Client && !self.complete;
-        let sent = unanswered.or(self.last_built.filter(|_| waits))?;
-        Some(sent + self.pto.wait(self.pto_base(), MAX_PTO))
-    }
-
-    fn pto_base(&self) -> Duration {
-        self.rtt.pto_base()
-    }
-
-    pub(crate) fn on_wake(&mut self, now: Instant) {
-        self.rtt.on_wake(now);
-    }
-
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
-        if self.confirmed {
-            return;
-        }
-        let loss_delay =
-            (self.rtt.smoothed().max(self.rtt.latest()) * 9 / 8).max(Duration::from_millis(1));
-        let mut lost = false;
-        for space in [&mut self.initial, &mut self.handshake]
-            .into_iter()
-            .flatten()
-        {
-            lost |= space.detect_lost(now, loss_delay);
-        }
-        let overdue = self.probe_at().is_some_and(|at| now >= at);
-        if overdue && !lost {
-            self.pto.on_timeout();
-            for space in [&mut self.initial, &mut self.handshake]
-                .into_iter()
-                .flatten()
-            {
-                space.probe(now);
-            }
-        }
-    }
-
-    /// Writes the next datagram of the handshake.
-    pub(crate) fn poll_transmit(
-        &mut self,
-        now: Instant,
-        rng: &mut Rng,
-        buf: &mut Vec<u8>,
-    ) -> Option<Transmit> {
-        loop {
-            if let Some(transmit) = self.routes.poll_transmit(buf) {
-                return Some(transmit);
-            }
-            if !self.routes.may_send() || !self.build(now, rng) {
-                return None;
-            }
-        }
-    }
-
-    /// Builds the datagram that ends the connection, with every key that the peer may have.
-    pub(crate) fn write_close(&mut self, now: Instant, frame: &CloseFrame, rng: &mut Rng) {
-        self.routes.discard();
-        let ids = PacketIds {
-            dcid: self.dcid,
-            scid: self.scid,
-        };
-        for (level, space) in [
-            (Level::Initial, &mut self.initial),
-            (Level::Handshake, &mut self.handshake),
-        ] {
-            if let Some(space) = space {
-                space.write_close(
-                    now,
-                    level,
-                    &ids,
-                    &self.token,
-                    frame,
-                    rng,
-                    self.routes.datagram(),
-                );
-            }
-        }
-    }
-
-    /// Builds one datagram of Initial and Handshake packets, if there is anything to say.
-    fn build(&mut self, now: Instant, rng: &mut Rng) -> bool {
-        let wants = |space: &Option<EarlySpace>| {
-            space.as_ref().is_some_and(|space| space.wants_to_send(now))
-        };
-        let (initial, handshake) = (wants(&self.initial), wants(&self.handshake));
-        if !initial && !handshake {
-            return false;
-        }
-        self.last_built = Some(now);
-        let out = self.routes.datagram();
-        let ids = PacketIds {
-            dcid: self.dcid,
-            scid: self.scid,
-        };
-        if initial {
-            let alone = !handshake;
-            if let Some(space) = &mut self.initial {
-                let pad = alone.then_some(DATAGRAM_SIZE);
-                space.write_packet(now, Level::Initial, &ids, &self.token, pad, rng, out);
-            }
-        }
-        if handshake && let Some(space) = &mut self.handshake {
-            // A datagram with an Initial packet is padded to 1200 bytes (RFC 9000 §14.1).
-            let pad = initial.then_some(DATAGRAM_SIZE);
-            space.write_packet(now, Level::Handshake, &ids, &[], pad, rng, out);
-            if self.side == Side::Client {
-                // RFC 9001 §4.9.1.
-                self.initial = None;
-            }
-        }
-        !out.is_empty()
-    }
 }
 
 /// Before anything was measured: short, because a probe costs little and a lost first
 /// packet would cost a PTO.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
-const MAX_PTO: Duration = Duration::from_secs(2);
-pub(super) const DATAGRAM_SIZE: usize = 1200;
