@@ -15,6 +15,12 @@ use crate::wire::frame::{ApplicationClose, Authenticate, ConnectionClose, Frame}
 
 impl Connection {
     pub(super) fn transmit_close(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let transmit = self.next_close(now, buf)?;
+        self.totals.sent_bytes += transmit.size as u64;
+        Some(transmit)
+    }
+
+    fn next_close(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
         if self.closing.paths.is_empty() && self.state.wants_to_send_close() {
             let frame = self.state.take_close_frame()?;
             if self.keys.is_none() || self.paths.len() == 0 || !self.handshake.is_confirmed() {
@@ -91,6 +97,8 @@ impl Connection {
             },
         );
         path.validation.on_sent(size);
+        path.counters.sent_packets += 1;
+        path.counters.sent_bytes += size as u64;
         Some(Transmit {
             tuple: path.tuple,
             ecn: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use mpfec_core::CloseReason;
+use mpfec_core::{CloseReason, ConnectionStats};
 use mpfec_sim::{Change, Direction, Packet, Scene, Simulation, scene};
 
 use crate::{kib, mbit, ms, secs};
@@ -57,6 +57,44 @@ fn a_close_gets_through_heavy_loss_while_the_peer_has_something_to_say() {
         let took = net.run_until(secs(2), |net| net.server_closed().is_some());
         assert!(took.is_some(), "not told within 2 s");
     }
+}
+
+/// On both paths, and again for what still arrives there.
+#[test]
+fn closing_packets_are_counted_as_all_others() {
+    let mut net = two_paths().start();
+    net.network().record(usize::MAX);
+    net.run_for(ms(500));
+    net.send_back(1 << 30);
+    net.run_for(secs(1));
+    let stats = |net: &Simulation| net.client_connection().expect("not yet forgotten").stats();
+    let before = stats(&net);
+    close(&mut net, 1, "");
+    // Everything has arrived by then, and the client has not yet forgotten the connection.
+    net.run_for(ms(120));
+    let after = stats(&net);
+
+    let clients = ["near", "far"].map(|path| net.ends(path).client);
+    let seen = net.view().recorded().iter();
+    let of_client: usize = seen
+        .filter(|packet| clients.contains(&packet.from))
+        .map(|packet| packet.payload.len())
+        .sum();
+    assert_eq!(after.sent_bytes, of_client as u64);
+
+    let on_paths = |stats: &ConnectionStats| {
+        let paths = stats.paths.iter();
+        paths.fold((0, 0), |(packets, bytes), path| {
+            (packets + path.sent_packets, bytes + path.sent_bytes)
+        })
+    };
+    let (packets, bytes) = on_paths(&after);
+    let (packets_before, bytes_before) = on_paths(&before);
+    assert_eq!(after.sent_bytes - before.sent_bytes, bytes - bytes_before);
+    assert!(
+        packets - packets_before > 4,
+        "{packets_before} to {packets}"
+    );
 }
 
 /// On a busy machine whoever moves datagrams may get no time for longer than it takes to
