@@ -149,18 +149,22 @@ fn manual(of: &[String]) -> Result<Vec<u8>, CliError> {
 
 /// A wrong command line in two lines; help and version as they are.
 fn misused(error: &clap::Error) -> ExitCode {
-    if matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    ) {
-        // Nobody reads it: nothing to be done about that.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
-    }
-    let error = usage_error(error);
     let wants_json = std::env::args_os().any(|word| word == "--json");
-    Output::new(wants_json, false).error(&error);
-    error.exit.into()
+    let output = Output::new(wants_json, false);
+    let result = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output.wrote(error.print());
+            output.check()
+        }
+        _ => Err(usage_error(error)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            error.exit.into()
+        }
+    }
 }
 
 fn usage_error(error: &clap::Error) -> CliError {

@@ -91,8 +91,12 @@ impl Output {
 
     /// Data for standard output as they are.
     pub(crate) fn raw(&self, data: &[u8]) {
-        let mut out = stdout().lock();
-        match out.write_all(data).and_then(|()| out.flush()) {
+        self.wrote(stdout().lock().write_all(data));
+    }
+
+    /// What became of something written to standard output.
+    pub(crate) fn wrote(&self, result: io::Result<()>) {
+        match result.and_then(|()| stdout().flush()) {
             // If nobody reads it any more, nothing is to be done about that.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 *self.0.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

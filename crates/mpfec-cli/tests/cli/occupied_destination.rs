@@ -156,7 +156,15 @@ fn the_demo_says_before_it_begins_that_it_cannot_keep_the_file() {
 
 #[test]
 fn standard_output_that_takes_no_more_is_a_failure() {
-    for words in [&["sim", "list"][..], &["paths", "--json"], &["man"]] {
+    let cases: [&[&str]; 6] = [
+        &["sim", "list"],
+        &["paths", "--json"],
+        &["man"],
+        &["--version"],
+        &["--help"],
+        &["send", "-h"],
+    ];
+    for words in cases {
         let full = fs::OpenOptions::new().write(true).open("/dev/full");
         let mut command = Command::new(env!("CARGO_BIN_EXE_mpfec"));
         command.args(words).stdout(full.unwrap());
