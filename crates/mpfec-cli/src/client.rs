@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use mpfec_core::net::{Connecting, Connection, Endpoint, LocalAddress};
-use mpfec_core::{ClientConfig, ClientTls, Ticket};
+use mpfec_core::{ClientConfig, ClientTls, CloseReason, Ticket};
 
 use crate::args::PeerArgs;
 use crate::clock;
 use crate::context::Context;
 use crate::engine;
-use crate::error::CliError;
+use crate::error::{CliError, NEW_TICKET};
 use crate::exit::Exit;
 use crate::local;
 
@@ -101,6 +101,20 @@ pub(crate) async fn connect(
     let connecting = endpoint.connect_over(config, paths, ticket.addresses());
     let connection = within(connecting, ANSWER).await?;
     Ok((endpoint, connection))
+}
+
+/// The error of a connection that is lost. A server that does not accept the secret says so, but
+/// what it says may get lost as everything else may: then all that comes is a reset.
+pub(crate) async fn lost(connection: &Connection, error: CliError) -> CliError {
+    let is_reset = matches!(connection.close_reason(), Some(CloseReason::Reset));
+    if is_reset && connection.handshake_confirmed().await.is_err() {
+        return CliError::new(
+            Exit::Network,
+            "the other end does not know this connection: it did not take the ticket's secret, heard too little of the handshake, or was restarted just now",
+            NEW_TICKET,
+        );
+    }
+    error
 }
 
 /// Waits for the handshake, and says who did not answer and over what.

@@ -119,10 +119,12 @@ impl From<CloseReason> for CliError {
                 NEW_TICKET,
             );
         }
-        if reason.is_authentication() {
+        if reason.is_authentication()
+            && let CloseReason::PeerError(error) | CloseReason::TransportError(error) = &reason
+        {
             return Self::new(
                 Exit::Authentication,
-                format!("the ticket does not fit the peer: {reason}"),
+                format!("who answers is not who made the ticket: {}", words(error)),
                 NEW_TICKET,
             );
         }
@@ -131,7 +133,7 @@ impl From<CloseReason> for CliError {
         {
             return Self::new(
                 Exit::Refused,
-                format!("the peer refused the connection: {}", error.reason),
+                format!("the peer refused the connection: {}", words(error)),
                 "try again later, or start the other end again for a new ticket",
             );
         }
@@ -154,6 +156,13 @@ impl From<CloseReason> for CliError {
                 "the connection was closed at this end",
                 "run the same command again",
             ),
+            CloseReason::PeerError(error) if error.code == TransportError::APPLICATION_ERROR => {
+                Self::new(
+                    Exit::Network,
+                    "the other end was stopped, or gave up, before the connection was made",
+                    "see what it says there; a receiver or server that is started again prints a new ticket",
+                )
+            }
             CloseReason::PeerError(error) | CloseReason::TransportError(error) => Self::new(
                 Exit::Network,
                 format!("the connection broke: {error}"),
@@ -206,7 +215,7 @@ impl From<WriteError> for CliError {
 }
 
 /// What to do about a ticket that does not open the door.
-const NEW_TICKET: &str =
+pub(crate) const NEW_TICKET: &str =
     "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own";
 
 /// The message of an error of the operating system without its number, and without the name of
@@ -227,6 +236,15 @@ pub(crate) fn plain(error: &io::Error) -> String {
         .next()
         .map(|first| first.to_lowercase().chain(letters).collect())
         .unwrap_or_default()
+}
+
+/// What a peer or we found wrong, without the number that stands for it on the wire.
+fn words(error: &TransportError) -> String {
+    if error.reason.is_empty() {
+        error.to_string()
+    } else {
+        error.reason.to_string()
+    }
 }
 
 fn one_line(text: String) -> String {
@@ -258,6 +276,23 @@ mod tests {
             "{:?}",
             error.what
         );
+    }
+
+    #[test]
+    fn who_made_another_ticket_is_told_without_numbers_and_with_what_to_do() {
+        let error = TransportError::crypto(49, "the certificate is another one");
+        let error = CliError::from(CloseReason::TransportError(error));
+        assert_eq!(error.exit, Exit::Authentication);
+        assert_eq!(
+            error.what,
+            "who answers is not who made the ticket: the certificate is another one"
+        );
+        assert!(error.hint.contains("new ticket"), "{}", error.hint);
+        // RFC 9000 §10.2.3: during the handshake an application's reason is not told.
+        let silent = TransportError::application("");
+        let error = CliError::from(CloseReason::PeerError(silent));
+        assert_eq!(error.exit, Exit::Network);
+        assert!(!error.what.contains("code"), "{}", error.what);
     }
 
     #[test]

@@ -97,7 +97,11 @@ impl TransportError {
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {:#x}", self.reason, self.code)?;
+        let reason = match &*self.reason {
+            "" => "no reason is given",
+            reason => reason,
+        };
+        write!(f, "{reason} (code {:#x}", self.code)?;
         if self.frame != 0 {
             write!(f, ", frame {:#04x}", self.frame)?;
         }

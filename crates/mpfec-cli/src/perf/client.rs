@@ -35,7 +35,10 @@ pub(super) async fn run(context: Context, args: PerfClientArgs) -> Result<(), Cl
     .await;
     // The server has said all there was to say.
     let _ = tokio::time::timeout(FAREWELL, endpoint.wait_idle()).await;
-    show(&context.output, result?);
+    match result {
+        Ok(result) => show(&context.output, result),
+        Err(error) => return Err(client::lost(&connection, error).await),
+    }
     Ok(())
 }
 

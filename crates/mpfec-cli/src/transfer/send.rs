@@ -51,7 +51,7 @@ pub(crate) async fn run(context: Context, args: SendArgs) -> Result<(), CliError
         Ok(sent) => sent,
         Err(error) => {
             farewell(&endpoint).await;
-            return Err(error);
+            return Err(client::lost(&connection, error).await);
         }
     };
     let finished = report::Finished {

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use mpfec_core::{Fingerprint, Secret, Ticket};
+use mpfec_sim::{Change, Direction, PathSetup, Setup, TimedChange, UdpRelay};
 
 use crate::support::{LONG, Mpfec, Receiver, now, send, serve, within};
 
@@ -43,11 +44,44 @@ fn a_ticket_with_another_secret_or_another_certificate_is_refused() {
     attempt(&guessed).failed(6, &["the ticket's secret"]);
     let other = Receiver::start(&[]);
     let mixed = variant(ticket, other.ticket.fingerprint(), ticket.secret(), None);
-    attempt(&mixed).failed(6, &["ticket"]);
+    let told = attempt(&mixed);
+    told.failed(6, &["ticket", "certificate"]);
+    assert!(!told.err.contains("code 0x"), "{told:#?}");
+    assert!(told.err.contains("a new ticket"), "{told:#?}");
     // After all that the right one still works, and nothing else was stored.
     attempt(ticket).done();
     receiver.process.end(LONG).done();
     assert_eq!(fs::read_dir(receiver.dir.path()).unwrap().count(), 1);
+}
+
+/// What the receiver says of the secret is lost, and all that is left of it then is that it does
+/// not know the connection.
+#[test]
+fn a_secret_that_is_refused_unheard_is_one_of_the_reasons_that_are_told() {
+    let receiver = Receiver::start(&[]);
+    let ticket = &receiver.ticket;
+    let secret = Secret::from_bytes([7; 16]);
+    let guessed = variant(ticket, ticket.fingerprint(), secret, None);
+    let rtt = Duration::from_millis(200);
+    let change = |at, change| TimedChange {
+        at: Duration::from_millis(at),
+        path: 0,
+        direction: Direction::Backward,
+        change,
+    };
+    let setup = Setup {
+        name: "test".to_owned(),
+        summary: String::new(),
+        paths: vec![PathSetup::symmetric("one", 10_000_000, rtt, 0.0)],
+        // From the first datagram on: what answers it has left by then, and no answer to the next.
+        changes: vec![change(250, Change::Cut), change(4000, Change::Restore)],
+    };
+    let relay = UdpRelay::start(&setup, guessed.addresses()[0], 1).unwrap();
+    let address = relay.paths()[0].1;
+    let over = Ticket::new([address], guessed.fingerprint(), secret, None).unwrap();
+    let told = attempt(&over);
+    told.failed(5, &["the ticket's secret", "restarted"]);
+    assert!(told.err.contains("a new ticket"), "{told:#?}");
 }
 
 #[test]
