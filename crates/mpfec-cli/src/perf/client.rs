@@ -164,11 +164,6 @@ fn lines(result: &PerfResult) -> Vec<String> {
             delay.mean, delay.p50, delay.p99, delay.max, delay.jitter
         ));
     }
-    if result.bytes == 0 {
-        lines.push(
-            "nothing arrived in that time: slow links need a longer --warmup and --time".to_owned(),
-        );
-    }
     let repair = match result.repair_ratio {
         Some(ratio) => format!("repair {:.1} %", 100.0 * ratio),
         None => "no report of the server's on what it sent".to_owned(),

@@ -1,6 +1,7 @@
 //! One measurement, seen from the client and from the server.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -16,9 +17,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::frame::{self, Hello};
 use crate::linked::ANSWER;
+use crate::monitor::SILENT;
 use crate::output::{LossReport, ParityCounts, PathReport};
 use crate::report::{coefficient_bytes, repair_ratio};
-use crate::units::{ms, rounded};
+use crate::units::{self, ms, rounded};
 
 /// The client's messages after its hello.
 #[derive(Debug, Serialize, Deserialize)]
@@ -119,9 +121,8 @@ pub(super) async fn ask(
     frame::write(&mut control, &Request::Begin { offset }).await?;
     if wanted.reverse {
         let measured = read_blocks(connection, wanted, offset, moved).await?;
-        let patience = wanted.time().map_or(Duration::MAX, |_| EXTRA);
-        let report = tokio::time::timeout(patience, expect_report(&mut answers)).await;
-        let report = report.ok().transpose()?;
+        check_figures(&measured, wanted)?;
+        let report = writers_report(connection, wanted, &mut answers).await?;
         return Ok(Outcome {
             measured,
             repair_ratio: report.as_ref().and_then(|report| report.repair_ratio),
@@ -140,6 +141,7 @@ pub(super) async fn ask(
     let measured = report
         .measured
         .ok_or_else(|| CliError::protocol("a report without figures"))?;
+    check_figures(&measured, wanted)?;
     let stats = connection.stats().streams;
     Ok(Outcome {
         measured,
@@ -174,12 +176,66 @@ async fn failure(doing: impl Future<Output = Result<(), CliError>>) -> CliError 
     }
 }
 
+/// A measurement of nothing has failed.
+fn check_figures(measured: &Measured, wanted: &PerfHello) -> Result<(), CliError> {
+    if measured.bytes > 0 {
+        return Ok(());
+    }
+    let warmup = match wanted.warmup() {
+        Duration::ZERO => String::new(),
+        warmup => format!(" after a warm-up of {}", units::time(warmup)),
+    };
+    Err(match (wanted.time(), wanted.bytes) {
+        (Some(time), _) => CliError::new(
+            Exit::Network,
+            format!("nothing arrived in {}{warmup}", units::time(time)),
+            "see whether the links are cut; slow ones, and a low --rate, need a longer --warmup and --time",
+        ),
+        (None, bytes) => CliError::usage(
+            format!(
+                "nothing is left to measure{warmup}: all {} arrived before",
+                units::size(bytes.unwrap_or_default())
+            ),
+            "take more --bytes, or a shorter --warmup",
+        ),
+    })
+}
+
+/// What the server knows of what it wrote. Over slow links that may take longer than the figures
+/// are worth; but if nothing comes at all, the links or the server may be dead.
+async fn writers_report(
+    connection: &Connection,
+    wanted: &PerfHello,
+    answers: &mut RecvStream,
+) -> Result<Option<Report>, CliError> {
+    let mut report = pin!(expect_report(answers));
+    if wanted.time().is_none() {
+        return report.await.map(Some);
+    }
+    let mut heard = connection.stats().received_bytes;
+    for turn in 1..=PATIENCE.as_secs() / SILENT.as_secs() {
+        if let Ok(report) = tokio::time::timeout(SILENT, &mut report).await {
+            return report.map(Some);
+        }
+        let before = std::mem::replace(&mut heard, connection.stats().received_bytes);
+        // What came in the first turn may have been under way when the other end died.
+        if turn > 1 && heard > before {
+            return Ok(None);
+        }
+    }
+    Err(no_report())
+}
+
 /// When a server should have reported long ago, that it has not.
 async fn overdue(wanted: &PerfHello) -> CliError {
     let Some(time) = wanted.time() else {
         return std::future::pending().await;
     };
     tokio::time::sleep(wanted.warmup() + time + PATIENCE).await;
+    no_report()
+}
+
+fn no_report() -> CliError {
     CliError::new(
         Exit::Network,
         format!(
@@ -305,8 +361,6 @@ const CONTROL: i32 = 1;
 const CLOCK_ROUNDS: usize = 16;
 /// After this long the best answer so far must do.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the client may wait for figures that are not its own.
-const EXTRA: Duration = Duration::from_secs(5);
 /// How long a report may be on its way, over links that come back.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long it may take to close then.

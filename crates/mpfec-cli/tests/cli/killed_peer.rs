@@ -94,3 +94,21 @@ fn a_server_of_measurements_whose_client_is_killed_has_not_succeeded() {
         .end(Duration::from_secs(20))
         .failed(5, &["nothing arrived"]);
 }
+
+/// The figures are the client's own, but a server that is gone is not what was to be measured.
+#[test]
+fn a_measurement_whose_writer_is_killed_has_not_succeeded() {
+    let words = ["perf", "server", "--json", "--listen", "127.0.0.1:0"];
+    let (server, ticket) = serve(&words);
+    let ticket = ticket.to_string();
+    let words = ["perf", "client", "--json", "--time", "4", "--warmup", "0"];
+    let rest = ["--rate", "3", "--reverse", &ticket];
+    let client = Mpfec::start(words.iter().chain(&rest));
+    client.wait_for("progress", |line| {
+        line["type"] == "progress" && line["bytes"].as_u64() > Some(0)
+    });
+    server.signal(Signal::SIGKILL);
+    client
+        .end(Duration::from_secs(20))
+        .failed(5, &["nothing arrived"]);
+}

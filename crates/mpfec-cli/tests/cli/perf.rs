@@ -156,8 +156,10 @@ fn a_measurement_ends_in_time_however_slow_the_links_are() {
     let flags = ["--warmup", "1", "--time", "3", "--json", "--links", links];
     let words = ["perf", "local"];
     let ended = Mpfec::start(words.iter().chain(&flags)).end(LONG);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert_eq!(ended.last()["seconds"], 3.0, "{ended:#?}");
+    match ended.code {
+        Some(0) => assert_eq!(ended.last()["seconds"], 3.0, "{ended:#?}"),
+        _ => ended.failed(5, &["nothing arrived in 3.0 s"]),
+    }
 }
 
 #[test]
@@ -174,22 +176,35 @@ fn a_server_that_does_not_get_the_whole_handshake_is_not_measured() {
 }
 
 #[test]
-fn a_measurement_in_which_nothing_arrives_says_so() {
+fn a_measurement_in_which_nothing_arrives_has_failed() {
     let (server, ticket) = serve(&ONCE);
     let long = PathSetup::symmetric("long", 10_000_000, Duration::from_millis(1400), 0.0);
     let (_relay, ticket) = links(&ticket, &[long]);
     let ticket = ticket.to_string();
     // Half a second is over before the first byte can be here.
-    let flags = ["--reverse", "--warmup", "0", "--time", "0.5"];
+    let flags = ["--reverse", "--warmup", "0", "--time", "0.5", "--json"];
     let words = ["perf", "client", &ticket];
     let ended = Mpfec::start(words.iter().chain(&flags)).end(LONG);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    for told in ["0 B in 0.5 s", "nothing arrived in that time", "no report"] {
-        assert!(ended.err.contains(told), "{told}: {ended:#?}");
-    }
-    let served = server.end(LONG);
-    assert_eq!((served.code, served.err.as_str()), (Some(0), ""));
-    assert_eq!(served.last()["ok"], true, "{served:#?}");
+    ended.failed(5, &["nothing arrived in 500 ms"]);
+    assert!(!ended.out.contains("\"result\""), "{ended:#?}");
+    server.end(LONG).failed(5, &["nothing arrived in 500 ms"]);
+}
+
+#[test]
+fn links_that_die_in_the_warm_up_leave_nothing_to_measure() {
+    let links = cut_after(1);
+    let words = ["perf", "local", "--json", "--warmup", "2", "--time", "1"];
+    let links = ["--reverse", "--links", links.path().to_str().unwrap()];
+    let ended = Mpfec::start(words.iter().chain(&links)).end(LONG);
+    ended.failed(5, &["nothing arrived in 1.0 s after a warm-up of 2.0 s"]);
+}
+
+#[test]
+fn a_warm_up_in_which_everything_arrives_is_a_wrong_argument() {
+    let words = ["perf", "local", "--json", "--links", "none"];
+    let flags = ["--bytes", "1000", "--warmup", "5"];
+    let ended = Mpfec::start(words.iter().chain(&flags)).end(LONG);
+    ended.failed(2, &["nothing is left to measure", "1000 B"]);
 }
 
 #[test]
