@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::engine;
 use crate::error::{CliError, NEW_TICKET};
 use crate::exit::Exit;
+use crate::input;
 use crate::local;
 
 /// The ticket that was given as a word or in a file. What is no ticket at all is a wrong
@@ -23,7 +24,8 @@ pub(crate) fn ticket(word: Option<&str>, file: Option<&Path>) -> Result<Ticket, 
     let (text, place) = match (word, file) {
         (Some(word), _) => (word.to_owned(), format!("{word:?}")),
         (None, Some(file)) => {
-            let text = std::fs::read(file).map_err(|error| CliError::source(file, &error))?;
+            let text =
+                input::read(file, LONGEST_FILE).map_err(|error| CliError::source(file, &error))?;
             let text = String::from_utf8_lossy(&text).trim().to_owned();
             (text, file.display().to_string())
         }
@@ -164,6 +166,8 @@ pub(crate) fn listed<T: Display + Ord + Clone>(items: impl Iterator<Item = T>) -
 
 /// A peer that is there answers sooner.
 const ANSWER: Duration = Duration::from_secs(3);
+/// No file with a ticket is longer.
+const LONGEST_FILE: usize = 1 << 16;
 /// Letters of a wrong word that are told.
 const LONGEST_WORD: usize = 60;
 

@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod explain;
 mod frame;
+mod input;
 mod lab;
 mod linked;
 mod local;

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use mpfec_sim::toml::MOST_BYTES;
 use mpfec_sim::{LinkConfig, PathSetup, Setup};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::input;
 use crate::linked::ANSWER;
 use crate::output::{Event, Output};
 use crate::units;
@@ -95,7 +97,7 @@ pub(crate) fn setup(name: &str) -> Result<Setup, CliError> {
 }
 
 fn from_file(file: &Path) -> Result<Setup, CliError> {
-    let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
+    let text = input::read_text(file, MOST_BYTES).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CliError::usage(
             format!("there is no set-up and no file called {}", file.display()),
             "see mpfec perf local --links list",

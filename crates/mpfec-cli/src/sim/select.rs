@@ -1,6 +1,5 @@
 //! Which scenarios are run, with what.
 
-use std::io::Read;
 use std::path::Path;
 
 use mpfec_core::Profile;
@@ -11,6 +10,7 @@ use crate::args::{Expert, RUNS, SimRunArgs};
 use crate::choice;
 use crate::engine;
 use crate::error::CliError;
+use crate::input;
 
 /// What is run.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ fn scenarios(word: &str) -> Result<Vec<Scenario>, CliError> {
         return Ok(vec![scenario]);
     }
     let file = Path::new(word);
-    let text = read(file).map_err(|error| match error.kind() {
+    let text = input::read_text(file, MOST_BYTES).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CliError::usage(
             format!(
                 "there is no file {word}, and {}",
@@ -164,16 +164,6 @@ fn scenarios(word: &str) -> Result<Vec<Scenario>, CliError> {
         )
     })?;
     Ok(vec![scenario])
-}
-
-/// No more than a scenario may have, whatever the file is.
-fn read(file: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let most = MOST_BYTES as u64 + 1;
-    std::fs::File::open(file)?
-        .take(most)
-        .read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// Adds a scenario unless it is there already.

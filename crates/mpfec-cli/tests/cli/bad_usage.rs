@@ -60,6 +60,22 @@ fn an_unknown_part_is_told_the_nearest_names_and_the_list() {
     }
 }
 
+/// Nobody reads them to their end: there is none.
+#[test]
+fn devices_without_an_end_are_no_links_scenarios_or_tickets() {
+    let cases: [&[&str]; 4] = [
+        &["perf", "local", "--links", "/dev/zero"],
+        &["lab", "--links", "/dev/zero", "--", "true"],
+        &["sim", "run", "/dev/zero"],
+        &["perf", "client", "--ticket-file", "/dev/zero"],
+    ];
+    for words in cases {
+        let ended = Mpfec::start(words).end(LONG);
+        ended.failed(2, &["/dev/zero"]);
+        assert!(ended.err.len() < 1000, "{words:?}: {}", ended.err.len());
+    }
+}
+
 #[test]
 fn parts_that_do_not_work_together_are_refused_with_the_reason() {
     for command in ["demo", "recv"] {
