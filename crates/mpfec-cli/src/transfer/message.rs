@@ -70,8 +70,10 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FailureKind {
-    /// There is something of that name.
+    /// There is a file of that name.
     Exists,
+    /// What has that name is never replaced: a directory by a file, or anything by a directory.
+    Taken,
     /// The disk or quota is full.
     Full,
     /// A name that the receiver does not take.
@@ -96,6 +98,7 @@ impl Failure {
     pub(crate) fn of(error: &io::Error) -> Self {
         let kind = match error.kind() {
             io::ErrorKind::AlreadyExists => FailureKind::Exists,
+            io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => FailureKind::Taken,
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => FailureKind::Full,
@@ -103,6 +106,12 @@ impl Failure {
         };
         let reason = match kind {
             FailureKind::Exists => "it exists".to_owned(),
+            FailureKind::Taken if error.kind() == io::ErrorKind::IsADirectory => {
+                "a directory has its name".to_owned()
+            }
+            FailureKind::Taken => {
+                "something that is no directory has its name, or that of one above".to_owned()
+            }
             _ => crate::error::plain(error),
         };
         Self { kind, reason }
@@ -119,6 +128,7 @@ impl Failure {
             FailureKind::Exists => {
                 "move it away, choose another --dir, or pass --overwrite to mpfec recv"
             }
+            FailureKind::Taken => "move away what is there, or choose another --dir",
             FailureKind::Full => "make room on the receiver, or choose a --dir on another disk",
             FailureKind::Name => "rename it at the sender",
             FailureKind::Storage => "check the receiver's directory and its disk",

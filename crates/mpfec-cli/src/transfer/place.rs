@@ -63,9 +63,8 @@ impl Destination {
         let dir = self.descend(path.parents())?;
         let target = dir.join(path.name());
         match fs::symlink_metadata(&target) {
-            Ok(existing) if existing.is_dir() || !self.overwrite => {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
+            Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(_) if !self.overwrite => return Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -122,7 +121,7 @@ impl Destination {
             match fs::create_dir(&dir) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     if !fs::symlink_metadata(&dir)?.is_dir() {
-                        return Err(error);
+                        return Err(io::ErrorKind::NotADirectory.into());
                     }
                 }
                 result => result?,

@@ -48,6 +48,34 @@ fn a_file_that_exists_is_kept_unless_overwriting_is_asked_for() {
 }
 
 #[test]
+fn what_is_never_replaced_is_told_without_the_advice_to_overwrite_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (film, tree) = (dir.path().join("film"), dir.path().join("tree"));
+    fs::write(&film, "content").unwrap();
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("x"), "content").unwrap();
+    for flags in [&[][..], &["--overwrite"]] {
+        let cases = [
+            (&film, "film was not stored: a directory"),
+            (&tree, "tree was not stored: something that is no directory"),
+        ];
+        for (source, fact) in cases {
+            let inbox = tempfile::tempdir().unwrap();
+            fs::create_dir(inbox.path().join("film")).unwrap();
+            fs::write(inbox.path().join("tree"), "old").unwrap();
+            let receiver = Receiver::start_in(inbox, flags);
+            let sent = send(&receiver.ticket, &[source.as_os_str()]).end(LONG);
+            for ended in [sent, receiver.process.end(LONG)] {
+                ended.failed(4, &[fact]);
+                assert!(!ended.err.contains("--overwrite"), "{ended:#?}");
+            }
+            let kept = fs::read(receiver.dir.path().join("tree")).unwrap();
+            assert_eq!(kept, b"old");
+        }
+    }
+}
+
+#[test]
 fn what_exists_in_a_tree_is_counted_and_the_rest_arrives() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("tree");
