@@ -51,11 +51,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
-    trace(&cli.global);
-    let context = Context::new(
-        Output::new(cli.global.json, cli.global.quiet),
-        cli.global.expert.clone(),
-    );
+    let output = Output::new(cli.global.json, cli.global.quiet);
+    trace(&cli.global, &output);
+    let context = Context::new(output, cli.global.expert.clone());
     let patience = match &cli.command {
         // Files that are being put in place are put there, or leave nothing behind.
         Command::Recv(_) => STORING,
@@ -199,7 +197,7 @@ fn usage_error(error: &clap::Error) -> CliError {
     CliError::usage(what, hint)
 }
 
-fn trace(global: &Global) {
+fn trace(global: &Global, output: &Output) {
     let level = match global.verbose {
         0 => return,
         1 => "info",
@@ -211,6 +209,7 @@ fn trace(global: &Global) {
     ));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(output.has_colour())
         .with_writer(std::io::stderr);
     // A second subscriber is impossible here: this runs once.
     let _ = subscriber.try_init();

@@ -69,6 +69,11 @@ impl Output {
         self.0.json
     }
 
+    /// Whether standard error may be coloured: a terminal shows it, and nobody minds.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.0.colour
+    }
+
     /// Whether somebody could answer a question.
     pub(crate) fn can_ask(&self) -> bool {
         !self.0.json && !self.0.quiet && self.0.terminal && std::io::stdin().is_terminal()

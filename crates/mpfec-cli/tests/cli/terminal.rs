@@ -31,6 +31,23 @@ fn demo(variables: &str, flags: &str) -> Option<Ended> {
 }
 
 #[test]
+fn what_verbose_tells_has_colours_on_a_terminal_only() {
+    let words = ["perf", "local", "--links", "none", "--bytes", "1k"];
+    let piped = Mpfec::start(words.iter().chain(&["-vv"])).end(LONG);
+    assert!(piped.err.contains("DEBUG"), "{piped:#?}");
+    assert!(!piped.err.contains('\u{1b}'), "{piped:#?}");
+    let line = format!("{} -vv", words.join(" "));
+    for (variables, is_coloured) in [("", true), ("NO_COLOR=1", false)] {
+        let Some(played) = play(variables, &line) else {
+            return;
+        };
+        let told = played.end(LONG).out;
+        assert!(told.contains("DEBUG"), "{told}");
+        assert_eq!(told.contains("\u{1b}[34mDEBUG"), is_coloured, "{told}");
+    }
+}
+
+#[test]
 fn the_receiver_asks_and_takes_no_for_an_answer() {
     for (answer, code, files) in [("n\n", 9, 0), ("\n", 0, 1)] {
         let dir = tempfile::tempdir().unwrap();
