@@ -102,7 +102,7 @@ pub(crate) struct Expert {
     #[arg(long, global = true, hide_short_help = true, value_name = "BYTES", value_parser = parse_buffer)]
     pub(crate) recv_buffer: Option<u64>,
     /// What is random about emulated links follows from this number [default: 1]
-    #[arg(long, global = true, hide_short_help = true, value_name = "N")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "N", value_parser = parse_seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct RecvArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListenArgs {
     /// Listen on this address instead of on all; may be repeated; port 0 takes any
-    #[arg(long, value_name = "IP:PORT")]
+    #[arg(long, value_name = "IP:PORT", value_parser = parse_address)]
     pub(crate) listen: Vec<SocketAddr>,
     /// Also write the ticket to this file, readable by this user only; of files that exist,
     /// only one with a ticket in it is replaced
@@ -352,11 +352,22 @@ pub(crate) struct SimRunArgs {
     pub(crate) overwrite: bool,
 }
 
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "an address is IP:PORT, such as 192.0.2.7:47800 or [2001:db8::7]:47800".to_owned()
+    })
+}
+
 fn parse_some_bytes(text: &str) -> Result<u64, String> {
     match parse_size(text) {
         Ok(0) => Err("no bytes show nothing".to_owned()),
         result => result.map_err(|error| error.to_string()),
     }
+}
+
+fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 fn parse_some_time(text: &str) -> Result<Duration, String> {

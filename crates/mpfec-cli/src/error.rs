@@ -49,12 +49,13 @@ impl CliError {
             io::ErrorKind::NotFound => "check the name, or the directory the command runs in",
             io::ErrorKind::PermissionDenied => "run as a user who may read it",
             io::ErrorKind::InvalidData => "it must be a text, in UTF-8",
+            io::ErrorKind::IsADirectory => "name a file",
             io::ErrorKind::UnexpectedEof => "send it again when nothing writes to it any more",
             _ => "check that it can be read with other programs",
         };
         Self::new(
             Exit::Source,
-            format!("cannot read {}: {}", path.display(), plain(error)),
+            format!("cannot read {}: {}", named(path), plain(error)),
             hint,
         )
     }
@@ -72,6 +73,7 @@ impl CliError {
                 "choose a --dir that you may write to"
             }
             io::ErrorKind::NotFound => "make the directory, or choose another --dir",
+            io::ErrorKind::NotADirectory => "choose a --dir that is a directory",
             _ => "check the directory and its disk",
         };
         Self::new(
@@ -217,6 +219,15 @@ impl From<WriteError> for CliError {
 /// What to do about a ticket that does not open the door.
 pub(crate) const NEW_TICKET: &str =
     "ask for a new ticket: each run of mpfec recv or mpfec perf server prints its own";
+
+/// A path as people can see it, even if nothing is there.
+fn named(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        "\"\"".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
 
 /// The message of an error of the operating system without its number, and without the name of
 /// a temporary file that may follow that. What we found out ourselves reads as if the system had.

@@ -82,7 +82,8 @@ pub(super) fn label(items: &[Item]) -> String {
                 .first()
                 .map(|name| String::from_utf8_lossy(name))
                 .unwrap_or_default();
-            format!("{} ({files} files)", plain_text(&name))
+            let what = if files == 1 { "file" } else { "files" };
+            format!("{} ({files} {what})", plain_text(&name))
         }
         [] => "nothing".to_owned(),
     }
@@ -105,10 +106,10 @@ pub(crate) fn scan(
                     "give - only once",
                 ));
             }
-            items.push(Item::new(
-                vec![stdin_name.as_bytes().to_vec()],
-                Content::Stdin,
-            )?);
+            let named = Item::new(vec![stdin_name.as_bytes().to_vec()], Content::Stdin);
+            items.push(named.map_err(|error| {
+                CliError::usage(error.what, "take a name without directories with --name")
+            })?);
         } else {
             add(Path::new(source), output, &mut items)?;
         }

@@ -33,6 +33,19 @@ fn wrong_words_are_explained_in_two_lines() {
 }
 
 #[test]
+fn what_a_flag_takes_is_told_where_it_gets_something_else() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["recv", "--listen", "localhost:0"], "192.0.2.7:47800"),
+        (&["recv", "--listen", "127.0.0.1"], "IP:PORT"),
+        (&["demo", "--seed", "abc"], "a whole number"),
+        (&["demo", "--seed=-1"], "a whole number"),
+    ];
+    for (words, fact) in cases {
+        Mpfec::start(words).end(LONG).failed(2, &[fact]);
+    }
+}
+
+#[test]
 fn an_unknown_part_is_told_the_nearest_names_and_the_list() {
     let cases: [(&str, &str, &[&str]); 5] = [
         (

@@ -47,6 +47,15 @@ fn a_source_without_permission_is_told_before_anything_is_sent() {
 }
 
 #[test]
+fn a_name_for_standard_input_that_is_none_is_a_wrong_argument() {
+    let receiver = Receiver::start(&[]);
+    let ticket = receiver.ticket.to_string();
+    let ended = Mpfec::start(["send", "--json", "--name", "../x", &ticket, "-"]).end(LONG);
+    ended.failed(2, &["../x"]);
+    assert!(ended.err.contains("--name"), "{ended:#?}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_source_that_breaks_while_it_is_read_fails_at_both_ends() {
     let receiver = Receiver::start(&[]);
