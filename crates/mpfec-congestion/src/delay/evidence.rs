@@ -181,8 +181,10 @@ impl Evidence {
         let (is_low, is_lost_low) = (near < limit, near_lost < limit);
         let losses = lost as f64;
         if lesson == Lesson::None {
-            if is_lost_low && drained == 0 {
-                self.rank(near_lost, runs);
+            // An application that pauses makes bursts, which find other queues than acknowledgements.
+            let is_spaced = !self.pauses && (drained == 0 || of_lost == Lesson::None);
+            if is_lost_low && is_spaced && runs > 0 {
+                self.ranks.on_lost(near_lost, self.runs.dispersion());
             }
             if is_low {
                 self.ranks.on_acked(near, acked);
@@ -241,15 +243,6 @@ impl Evidence {
                 self.verdicts.unknown += lost;
                 self.pending += lost;
             }
-        }
-    }
-
-    /// So many runs of packets that an application which never pauses has sent were lost at this
-    /// delay.
-    fn rank(&mut self, delay: f64, runs: u32) {
-        if runs > 0 && !self.pauses {
-            let dispersion = self.dispersion();
-            self.ranks.on_lost(delay, f64::from(runs), dispersion);
         }
     }
 

@@ -6,7 +6,7 @@ use mpfec_sim::scenario::Scenario;
 /// and what varies by 2 ms hides the delay of that one, which is 5 ms when full.
 const BESIDE_CUBIC: &str = r#"
 name = "busy"
-warmup_s = 10
+warmup_s = 20
 duration_s = 20
 pauses = { every_s = 2, most_ms = 80 }
 application = { kind = "bulk" }
