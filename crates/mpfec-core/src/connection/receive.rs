@@ -30,8 +30,6 @@ struct Arrival {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) eliciting: Eliciting,
-    /// Nothing but what opens or moves a path.
-    pub(super) probing: bool,
     pub(super) has_parity: bool,
     /// Whether it held data of streams.
     has_symbols: bool,
@@ -367,7 +365,7 @@ impl Connection {
         if seen.eliciting != Eliciting::No && !seen.has_parity {
             self.keep_for_parity(now, id, packet_number, &payload)?;
         }
-        if moved && newest && !seen.probing {
+        if moved && newest {
             self.follow(now, id, arrival.tuple, size);
         }
         Ok(())
@@ -385,7 +383,6 @@ impl Connection {
     ) -> Result<Option<Seen>, TransportError> {
         let mut seen = Seen {
             eliciting: Eliciting::No,
-            probing: true,
             has_parity: false,
             has_symbols: false,
         };
@@ -399,10 +396,6 @@ impl Connection {
             }
             seen.eliciting = seen.eliciting.max(Eliciting::of(&frame));
             seen.has_symbols |= matches!(frame, Frame::Symbol(_));
-            seen.probing &= matches!(
-                frame,
-                Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Padding
-            );
             let ty = frame.ty();
             match frame {
                 Frame::Parity(parity) => {
@@ -432,7 +425,9 @@ impl Connection {
         Ok(())
     }
 
-    /// The client's address changed (RFC 9000 §9.3): data follow once the new one answered.
+    /// The client's address changed (RFC 9000 §9.3): data follow once the new one answered. Challenges
+    /// move a path as well, unlike in RFC 9000 §9.1: a client that tries another way opens another
+    /// path, and one that is still waiting for answers has nothing else to send.
     fn follow(&mut self, now: Instant, id: u32, tuple: FourTuple, size: usize) {
         let data = self.rng.bytes();
         let Some(path) = self.paths.get_mut(id) else {

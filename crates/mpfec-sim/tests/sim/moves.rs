@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpfec_core::Dir;
-use mpfec_sim::{Action, PathSetup, Scene, Simulation, scene};
+use mpfec_core::{Dir, PathStatus};
+use mpfec_sim::{Action, Change, Direction, PathSetup, Scene, Simulation, scene};
 
 use crate::{mbit, ms, secs};
 
@@ -139,6 +139,32 @@ fn a_client_that_notices_its_new_address_goes_on_at_once() {
     let gap = net.client().longest_gap(net.now());
     assert!(gap <= ms(300), "{gap:?}");
     net.check_bytes();
+}
+
+/// Until a path is open to it, a client sends nothing there but challenges and their answers.
+#[test]
+fn a_path_opens_although_its_address_changes_meanwhile() {
+    for lost in 0..=12 {
+        let mut net = one_path()
+            .client(|config| config.keep_alive = secs(1))
+            .connect();
+        net.run_for(ms(500));
+        net.add_interface(PathSetup::symmetric("lte", mbit(10), ms(60), 0.0));
+        net.at(ms(0), "lte", Direction::Backward, Change::Cut);
+        net.at(
+            ms(50 + 10 * lost),
+            "lte",
+            Direction::Backward,
+            Change::Restore,
+        );
+        net.open_path("lte").expect("connection IDs are left");
+        net.run_for(ms(100 + 10 * lost));
+        let outside = rebind(&mut net, "lte", 61_000);
+        let took = until_followed(&mut net, outside).expect("followed");
+        assert!(took <= ms(1100), "{lost}: {took:?}");
+        net.run_for(secs(1));
+        assert_eq!(net.path_stats("lte").state, PathStatus::Active, "{lost}");
+    }
 }
 
 /// A sender that pauses is asked whether it is there, but ever less often.
