@@ -6,6 +6,7 @@ use super::Connection;
 use super::event::PathChange;
 use super::state::CloseReason;
 use crate::error::TransportError;
+use crate::id::Side;
 use crate::path::{MIN_PROBE_INTERVAL, Path, PathReason};
 
 /// Names a timer for logs and livelock reports.
@@ -129,7 +130,11 @@ impl Connection {
     }
 
     fn on_path_timeout(&mut self, now: Instant, index: usize) {
-        let is_good = |path: &Path| path.validation.is_validated() && !path.mtu.is_narrow();
+        // A client that has lost its other paths cannot hear on them that this one is closed, and
+        // one that has not closes it itself.
+        let is_heard = |path: &Path| self.side == Side::Client || path.was_heard_lately(now);
+        let is_good =
+            |path: &Path| path.validation.is_validated() && !path.mtu.is_narrow() && is_heard(path);
         let has_good = self.paths.iter().any(is_good);
         let patience = self.patience();
         let Some(path) = self.paths.at_mut(index) else {

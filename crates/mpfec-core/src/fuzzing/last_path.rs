@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::operations::{forge_data, scene};
 use super::scene::{CLIENT, Party, SERVER, Scene};
-use crate::connection::ClosePathError;
+use crate::address::SocketId;
+use crate::connection::{ClosePathError, PathStatus};
 
 /// PATH_ABANDON of the first path, with code 0.
 const ABANDON: &[u8] = &[0x19, 0, 0];
@@ -68,4 +69,34 @@ fn a_client_whose_peer_closes_the_last_path_may_open_another() {
     scene.flush();
     scene.run(2 * PATIENCE - 2 * SECOND, |_| false);
     assert!(party(&mut scene, CLIENT).is_some());
+}
+
+/// Its server has a path that answers no more, and does not take it for another to go on with.
+#[test]
+fn a_client_on_its_only_path_may_wait_for_answers_as_long_as_it_takes() {
+    let mut scene = scene(0x80);
+    scene.run(SECOND, |_| false);
+    let (now, tuple) = (scene.now, scene.tuple(1, 1));
+    let connection = &mut party(&mut scene, CLIENT).expect("a connection").connection;
+    connection.socket_gone(now, SocketId(0));
+    assert_eq!(connection.open_path(now, tuple), Ok(1));
+    scene.flush();
+    let until = scene.now + 2 * PATIENCE;
+    while scene.now < until {
+        let next = scene.now + SECOND / 10;
+        scene.wait_until(next);
+        let server = scene.ends[SERVER].sockets;
+        for datagram in std::mem::take(&mut scene.wire) {
+            if server.contains(&datagram.to) {
+                scene.deliver(datagram);
+            }
+        }
+    }
+    scene.run(5 * SECOND, |_| false);
+    for end in [CLIENT, SERVER] {
+        let connection = &party(&mut scene, end).expect("a connection").connection;
+        let mut paths = connection.stats().paths.into_iter();
+        let is_active = paths.any(|path| path.id == 1 && path.state == PathStatus::Active);
+        assert!(is_active, "end {end}");
+    }
 }

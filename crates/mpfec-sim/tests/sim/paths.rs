@@ -71,6 +71,22 @@ fn the_last_path_can_be_replaced_by_another() {
 }
 
 #[test]
+fn the_last_path_can_be_replaced_by_one_that_answers_late() {
+    let mut net = one_path().connect();
+    net.send(mib(2));
+    net.send_back(mib(2));
+    net.run_for(ms(300));
+    net.remove_interface("wifi");
+    net.add_interface(lte());
+    net.at(ms(0), "lte", Direction::Backward, Change::Cut);
+    net.open_path("lte").expect("a path may be opened");
+    net.run_for(secs(15));
+    net.restore_at(ms(0), "lte");
+    let took = net.deliver(secs(20));
+    assert!(took <= secs(8), "{took:?}");
+}
+
+#[test]
 fn interfaces_may_come_and_go_a_hundred_times() {
     let mut net = two_paths().connect();
     net.send(mib(30));
