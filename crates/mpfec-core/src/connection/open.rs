@@ -32,8 +32,8 @@ pub enum OpenPathError {
 /// Why a path stays open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClosePathError {
-    /// There is no other to say it on, or to go on with: open another path before, or close the
-    /// connection.
+    /// There is no other whose address has answered, to say it on or to go on with: open another path
+    /// before, or close the connection.
     #[error("path {0} is the only one that is open")]
     LastPath(u32),
 }
@@ -116,10 +116,17 @@ impl Connection {
     /// the others. Closing a path that is not open does nothing.
     ///
     /// # Errors
-    /// If there is no other.
+    /// If there is no other whose address has answered.
     pub fn close_path(&mut self, now: Instant, id: u32) -> Result<(), ClosePathError> {
         let now = self.monotonic(now);
-        if self.paths.len() == 1 && self.paths.get(id).is_some() {
+        let is_validated = |path: &Path| path.validation.is_validated();
+        let carries_all = self.paths.get(id).is_some_and(is_validated)
+            && !self
+                .paths
+                .iter()
+                .any(|path| path.id != id && is_validated(path));
+        let is_alone = self.paths.len() == 1 && self.paths.get(id).is_some();
+        if carries_all || is_alone {
             return Err(ClosePathError::LastPath(id));
         }
         self.drop_path(now, id, PathReason::ClosedHere);

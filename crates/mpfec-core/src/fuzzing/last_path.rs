@@ -48,6 +48,30 @@ fn the_last_path_of_a_connection_is_not_closed_by_either_end() {
     }
 }
 
+/// Nothing could be said on it yet, and it may never work.
+#[test]
+fn a_path_that_only_opens_does_not_make_another_superfluous() {
+    for end in [CLIENT, SERVER] {
+        let mut scene = scene(0x80);
+        scene.run(SECOND, |_| false);
+        let (now, tuple) = (scene.now, scene.tuple(1, 1));
+        let client = &mut party(&mut scene, CLIENT).expect("a connection").connection;
+        assert_eq!(client.open_path(now, tuple), Ok(1));
+        scene.flush();
+        for datagram in std::mem::take(&mut scene.wire) {
+            scene.deliver(datagram);
+        }
+        let connection = &mut party(&mut scene, end).expect("a connection").connection;
+        assert_eq!(connection.stats().paths.len(), 2);
+        let refused = Err(ClosePathError::LastPath(0));
+        assert_eq!(connection.close_path(now, 0), refused, "end {end}");
+        scene.run(SECOND, |_| false);
+        let now = scene.now;
+        let connection = &mut party(&mut scene, end).expect("a connection").connection;
+        assert_eq!(connection.close_path(now, 0), Ok(()), "end {end}");
+    }
+}
+
 #[test]
 fn whose_peer_closes_the_last_path_waits_for_another_and_no_longer_than_for_an_address() {
     for end in [CLIENT, SERVER] {
