@@ -120,13 +120,10 @@ impl Connection {
     pub fn close_path(&mut self, now: Instant, id: u32) -> Result<(), ClosePathError> {
         let now = self.monotonic(now);
         let is_validated = |path: &Path| path.validation.is_validated();
-        let carries_all = self.paths.get(id).is_some_and(is_validated)
-            && !self
-                .paths
-                .iter()
-                .any(|path| path.id != id && is_validated(path));
-        let is_alone = self.paths.len() == 1 && self.paths.get(id).is_some();
-        if carries_all || is_alone {
+        let carries = self.paths.get(id).map(is_validated);
+        let replaces =
+            |path: &Path| path.id != id && (is_validated(path) || carries == Some(false));
+        if carries.is_some() && !self.paths.iter().any(replaces) {
             return Err(ClosePathError::LastPath(id));
         }
         self.drop_path(now, id, PathReason::ClosedHere);
