@@ -32,7 +32,8 @@ pub enum Event {
 /// A path came, went, or changed its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathEvent {
-    /// Its number within the connection; never used again.
+    /// Its number within the connection. Used again only where a client on which no path works
+    /// can get no other: that path goes on from new addresses.
     pub path: u32,
     /// Its addresses.
     pub tuple: FourTuple,
@@ -51,8 +52,8 @@ pub enum PathChange {
     Suspected,
     /// A suspected path answers again.
     Back,
-    /// It is closed for good. Unless its address had answered by then, there was no
-    /// [`Up`](Self::Up) before.
+    /// It is closed. Unless its address had answered by then, there was no [`Up`](Self::Up)
+    /// before.
     Down,
 }
 

@@ -16,6 +16,7 @@ mod event;
 mod forge;
 mod groups;
 mod handshake;
+mod last_resort;
 mod lost;
 mod open;
 mod parity;

@@ -48,7 +48,8 @@ impl OpenPathError {
 
 impl Connection {
     /// Opens a path; `Up` follows when its address has answered, or `Down` without it when it
-    /// never does or the path is closed before. Returns its number.
+    /// never does or the path is closed before. Returns its number: that of a path that was lost,
+    /// where no path works and the peer can give no connection ID for a further one.
     ///
     /// # Errors
     /// See [`OpenPathError`].
@@ -59,7 +60,8 @@ impl Connection {
     /// Whether [`open_path`](Self::open_path) would not have to wait for the peer.
     #[must_use]
     pub fn may_open_path(&self) -> bool {
-        self.state.is_open() && self.keys.is_some() && self.paths.next_id().is_some()
+        let is_supplied = self.paths.next_id().is_some() || self.may_go_on();
+        self.state.is_open() && self.keys.is_some() && is_supplied
     }
 
     /// Opens a path to whichever of several addresses answers; `tuple` is tried first.
@@ -90,9 +92,15 @@ impl Connection {
             .paths
             .free_slot()
             .ok_or(OpenPathError::TooManyPaths(self.paths.len()))?;
-        let id = self.paths.next_id().ok_or(OpenPathError::NoConnectionId)?;
-        let validation = Validation::challenge(self.rng.bytes(), now, self.patience());
-        self.insert_path(now, id, slot, tuple, validation);
+        let id = match self.paths.next_id() {
+            Some(id) => {
+                self.challenge_path(now, id, slot, tuple);
+                id
+            }
+            None => self
+                .go_on_from(now, slot, tuple)
+                .ok_or(OpenPathError::NoConnectionId)?,
+        };
         self.set_alternatives(id, alternatives);
         Ok(id)
     }
@@ -135,6 +143,9 @@ impl Connection {
     pub(super) fn on_abandoned(&mut self, now: Instant, id: u32, code: u64) {
         let is_last = self.paths.len() == 1 && self.paths.get(id).is_some();
         self.close_unopened(id);
+        if self.paths.last_resort() == Some(id) {
+            self.close_last_resort();
+        }
         self.drop_path(now, id, PathReason::ClosedByPeer(code));
         if is_last {
             self.deserted_until = Some(now + self.patience());
@@ -205,6 +216,12 @@ impl Connection {
         self.addresses.remote().collect()
     }
 
+    /// A path whose address must answer.
+    pub(super) fn challenge_path(&mut self, now: Instant, id: u32, slot: usize, tuple: FourTuple) {
+        let validation = Validation::challenge(self.rng.bytes(), now, self.patience());
+        self.insert_path(now, id, slot, tuple, validation);
+    }
+
     pub(super) fn insert_path(
         &mut self,
         now: Instant,
@@ -258,15 +275,11 @@ impl Connection {
         let Some(slot) = self.paths.free_slot() else {
             return false;
         };
-        let proved = self.handshake.routes.has_validated(&tuple);
-        let validation = if proved {
-            Validation::validated()
-        } else {
-            Validation::challenge(self.rng.bytes(), now, self.patience())
-        };
-        self.insert_path(now, id, slot, tuple, validation);
-        if proved {
+        if self.handshake.routes.has_validated(&tuple) {
+            self.insert_path(now, id, slot, tuple, Validation::validated());
             self.on_path_validated(id);
+        } else {
+            self.challenge_path(now, id, slot, tuple);
         }
         true
     }
@@ -295,24 +308,26 @@ impl Connection {
             return;
         };
         self.give_up_in_flight(now, index);
-        let Some((path, ids)) = self.paths.remove(id) else {
-            return;
-        };
-        self.forget_ids(id, ids);
-        self.control.abandon(id);
         // What an application asked for has an end that it hears of.
         let is_awaited = self.side == Side::Client || reason == PathReason::NeverAnswered;
-        if path.announced || is_awaited {
-            let event = PathEvent {
-                path: id,
-                tuple: path.tuple,
-                change: PathChange::Down,
-                reason,
-            };
-            self.events.push_back(Event::Path(event));
+        if is_awaited || self.paths.get(id).is_some_and(|path| path.announced) {
+            self.announce(id, PathChange::Down, reason);
+        }
+        if self.is_last_resort(id, reason) {
+            self.set_aside(id);
+        } else {
+            self.close_for_good(id);
         }
         self.issue_connection_ids();
         self.update_symbol_size();
+    }
+
+    /// Forgets a path, and tells the peer.
+    pub(super) fn close_for_good(&mut self, id: u32) {
+        if let Some(ids) = self.paths.remove(id) {
+            self.forget_ids(id, ids);
+            self.control.abandon(id);
+        }
     }
 
     /// The peer gives up a path of which nothing arrived here: its ID and connection IDs are

@@ -465,6 +465,7 @@ impl Connection {
         if !std::mem::replace(&mut path.announced, true) {
             self.announce(id, super::PathChange::Up, PathReason::Validated);
         }
+        self.close_last_resort();
         self.update_symbol_size();
     }
 }

@@ -225,6 +225,25 @@ impl Path {
         }
     }
 
+    /// Goes on from other addresses where `before` was: what belongs to the number of the path
+    /// stays, and what was measured between the addresses does not.
+    pub(crate) fn go_on_from(&mut self, now: Instant, before: Self) {
+        self.space = before.space;
+        // Their answers would tell of the way that they took.
+        self.space.forget_lost(now, Duration::ZERO);
+        self.received = before.received;
+        self.ecn = before.ecn;
+        self.rebuilder = before.rebuilder;
+        self.peer_status = before.peer_status;
+        self.peer_share = before.peer_share;
+        // The peer's reports count all parity of the path.
+        self.parity = before.parity;
+        let room = self.parity_room();
+        if let Some(parity) = &mut self.parity {
+            parity.on_mtu_update(room);
+        }
+    }
+
     /// Whether data may be scheduled on it.
     pub(crate) fn is_usable(&self) -> bool {
         self.validation.is_validated() && !self.liveness.is_suspected()

@@ -52,6 +52,9 @@ pub(crate) struct PathSet {
     /// IDs of closed paths, which are never used again; as many as there were paths, so
     /// bounded by [`MAX_PATH_ID`].
     closed: BTreeSet<u32>,
+    /// The path that a client goes on with where it can open no other: it could not say that it
+    /// is closed.
+    last_resort: Option<Box<Path>>,
 }
 
 impl PathSet {
@@ -121,7 +124,7 @@ impl PathSet {
 
     /// Whether a path of this ID is or was open.
     pub(crate) fn was_opened(&self, id: u32) -> bool {
-        self.get(id).is_some() || self.closed.contains(&id)
+        self.get(id).is_some() || self.last_resort() == Some(id) || self.closed.contains(&id)
     }
 
     pub(crate) fn insert(&mut self, path: Path) {
@@ -129,10 +132,30 @@ impl PathSet {
     }
 
     /// Takes a path out, and its connection IDs. Path IDs that the peer skipped stay usable.
-    pub(crate) fn remove(&mut self, id: u32) -> Option<(Path, ClosedIds)> {
-        let index = self.position(id)?;
-        let path = self.paths.remove(index);
-        Some((path, self.close(id)))
+    pub(crate) fn remove(&mut self, id: u32) -> Option<ClosedIds> {
+        if self.last_resort() == Some(id) {
+            self.last_resort = None;
+        } else {
+            let index = self.position(id)?;
+            self.paths.remove(index);
+        }
+        Some(self.close(id))
+    }
+
+    /// Takes a path out of the open ones, but keeps what it would go on with.
+    pub(crate) fn set_aside(&mut self, id: u32) {
+        if let Some(index) = self.position(id) {
+            self.last_resort = Some(Box::new(self.paths.remove(index)));
+        }
+    }
+
+    /// The ID of the path that was set aside.
+    pub(crate) fn last_resort(&self) -> Option<u32> {
+        self.last_resort.as_ref().map(|path| path.id)
+    }
+
+    pub(crate) fn take_last_resort(&mut self) -> Option<Box<Path>> {
+        self.last_resort.take()
     }
 
     /// Closes a path that was never opened here, if its ID was handed out: takes out its

@@ -86,6 +86,70 @@ fn the_last_path_can_be_replaced_by_one_that_answers_late() {
     assert!(took <= secs(8), "{took:?}");
 }
 
+/// More often than the client has connection IDs, of which it can get no others meanwhile.
+#[test]
+fn interfaces_may_come_and_go_any_number_of_times_before_a_path_answers() {
+    for direction in [Direction::Backward, Direction::Both] {
+        let mut net = one_path().connect();
+        net.send(mib(2));
+        net.send_back(mib(2));
+        net.run_for(ms(300));
+        net.remove_interface("wifi");
+        net.add_interface(lte());
+        for attempt in 0..20 {
+            net.restore_at(ms(0), "lte");
+            net.at(ms(0), "lte", direction, Change::Cut);
+            net.run_for(ms(100));
+            let opened = net.open_path("lte");
+            assert!(opened.is_ok(), "{direction:?}, {attempt}: {opened:?}");
+            net.run_for(ms(400));
+            net.remove_interface("lte");
+        }
+        net.restore_at(ms(100), "lte");
+        net.run_for(ms(200));
+        net.open_path("lte").expect("a path may be opened");
+        let took = net.deliver(secs(20));
+        assert!(took <= secs(8), "{direction:?}: {took:?}");
+        // All is as if nothing had happened.
+        net.restore_at(ms(0), "wifi");
+        net.run_for(secs(1));
+        let opened = net.open_path("wifi").expect("connection IDs are supplied");
+        net.run_for(secs(1));
+        assert!(opened > 4, "{direction:?}: {opened}");
+        assert_eq!(net.path_stats("wifi").state, PathStatus::Active);
+        for connection in [net.client_connection(), net.server_connection()] {
+            let paths = connection.expect("open").stats().paths;
+            assert_eq!(paths.len(), 2, "{direction:?}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_opens_in_vain_makes_room_for_one_elsewhere() {
+    let mut net = one_path().connect();
+    net.send(mib(2));
+    net.send_back(mib(2));
+    net.run_for(ms(300));
+    net.remove_interface("wifi");
+    for attempt in 0..5 {
+        let name = format!("dead{attempt}");
+        net.add_interface(PathSetup::symmetric(&name, mbit(10), ms(60), 0.0));
+        net.at(ms(0), &name, Direction::Backward, Change::Cut);
+        net.run_for(ms(10));
+        net.open_path(&name).expect("a path may be opened");
+    }
+    net.add_interface(lte());
+    let opened = net.open_path("lte");
+    assert_eq!(opened, Err(OpenPathError::NoConnectionId));
+    net.run_for(secs(11));
+    net.open_path("lte").expect("another may be given up");
+    let took = net.deliver(secs(20));
+    assert!(took <= secs(8), "{took:?}");
+    let left = net.path_changes("dead0");
+    let left = left.into_iter().map(|(_, change)| change);
+    assert_eq!(left.collect::<Vec<_>>(), [PathChange::Down]);
+}
+
 #[test]
 fn interfaces_may_come_and_go_a_hundred_times() {
     let mut net = two_paths().connect();
