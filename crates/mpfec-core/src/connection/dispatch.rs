@@ -168,7 +168,8 @@ impl Connection {
             if packet.packet_number == ack.largest && sent.eliciting.is_eliciting() {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
-                if path.rtt.update(now, sample, delay) {
+                // With a time that is too early, a round trip may seem to take none.
+                if !self.is_backdated && path.rtt.update(now, sample, delay) {
                     path.rtt_route = via;
                     let at = now.saturating_duration_since(started);
                     path.took_back = path.way_back.of(at, ack);
@@ -259,6 +260,7 @@ impl Connection {
             return;
         };
         let rate = path.delivery.sample(now, path.rtt.min());
+        let rate = rate.filter(|_| !self.is_backdated);
         if let Some(rate) =
             rate.filter(|rate| !rate.app_limited || rate.bytes_per_second > path.delivery_rate)
         {

@@ -76,6 +76,7 @@ impl Connection {
             totals: Totals::default(),
             scratch: Scratch::default(),
             last_now: now,
+            is_backdated: false,
             peer_known: false,
             tells_times: false,
             config,

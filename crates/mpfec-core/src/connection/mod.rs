@@ -109,6 +109,9 @@ pub struct Connection {
     totals: Totals,
     scratch: Scratch,
     last_now: Instant,
+    /// When the datagram that is taken apart came is not known: its caller read the clock before
+    /// others whose times were handed in earlier.
+    is_backdated: bool,
 }
 
 /// A packet that arrived, with what delivery rate estimation noted when it left.
@@ -143,6 +146,7 @@ impl Connection {
     /// be authenticated is dropped, what an authenticated peer does wrong ends the
     /// connection.
     pub fn handle_datagram(&mut self, now: Instant, datagram: Datagram) {
+        self.is_backdated = self.last_now.saturating_duration_since(now) > BACKDATED;
         let now = self.monotonic(now);
         self.receive(now, datagram);
     }
@@ -460,3 +464,5 @@ impl Connection {
 
 /// No host is so busy that a timer fires so late.
 const LATE: Duration = Duration::from_secs(1);
+/// By how much callers on several threads may differ and times still be good for measurements.
+const BACKDATED: Duration = Duration::from_millis(1);
