@@ -22,6 +22,17 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Packets that had been found lost have arrived: others had overtaken them.
     fn on_spurious_loss(&mut self) {}
 
+    /// A path opens beside others. Returns whether two packets are to leave together, to be told of in
+    /// [`on_packet_pair`](Self::on_packet_pair).
+    fn begin_packet_pair(&mut self) -> bool {
+        false
+    }
+
+    /// Two full packets left together when the path was opened, and their answers came `apart` of
+    /// each other: that is what the slower direction takes for a packet, unless something else held
+    /// one of them up.
+    fn on_packet_pair(&mut self, _apart: Duration, _rtt: &RttEstimator, _group: &Group<'_>) {}
+
     /// The probe timer expired for the `count`th time in a row without an answer (from 1), or
     /// the path became suspected. What was in flight may be declared lost without an event.
     /// RFC 9002 §7.5: this alone says nothing about the window.

@@ -88,7 +88,7 @@ use self::stall::Stall;
 use self::startup::Startup;
 use self::steady::{MIN_TARGET, Steady};
 use self::stretch::{Arrival, Stretch};
-use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts};
+use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts, RttEstimator};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
 #[derive(Debug)]
@@ -419,6 +419,15 @@ impl CongestionController for Delay {
 
     fn on_spurious_loss(&mut self) {
         self.evidence.on_spurious_loss();
+    }
+
+    fn begin_packet_pair(&mut self) -> bool {
+        self.await_packet_pair();
+        true
+    }
+
+    fn on_packet_pair(&mut self, apart: Duration, rtt: &RttEstimator, group: &Group<'_>) {
+        self.note_packet_pair(apart, rtt, group);
     }
 
     fn on_timeout(&mut self, now: Instant, count: u32) {

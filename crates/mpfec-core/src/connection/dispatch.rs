@@ -34,12 +34,7 @@ impl Connection {
                     path.validation.on_challenge(challenge.data);
                 }
             }
-            Frame::PathResponse(response) => {
-                let path = self.paths.get_mut(id);
-                if path.is_some_and(|path| path.validation.on_response(response.data)) {
-                    self.on_path_validated(id);
-                }
-            }
+            Frame::PathResponse(response) => self.on_path_response(now, id, response.data),
             Frame::PathConnectionId(given) => {
                 let remote = RemoteCid {
                     path: given.path,
@@ -244,6 +239,29 @@ impl Connection {
             path.space.forget_lost(now, 3 * path.rtt.pto_base());
         }
         Ok(())
+    }
+
+    /// The peer's answer to a challenge.
+    fn on_path_response(&mut self, now: Instant, id: u32, answer: [u8; 8]) {
+        let subflows = view::subflows(&self.paths);
+        let Some(me) = self.paths.position(id) else {
+            return;
+        };
+        let Some(path) = self.paths.at_mut(me) else {
+            return;
+        };
+        let is_measured = path.pair.as_mut();
+        if let Some(apart) = is_measured.and_then(|pair| pair.on_response(now, answer)) {
+            path.pair = None;
+            let group = Group {
+                subflows: &subflows,
+                me,
+            };
+            path.controller.on_packet_pair(apart, &path.rtt, &group);
+        }
+        if path.validation.on_response(answer) {
+            self.on_path_validated(id);
+        }
     }
 
     /// Tells congestion control what an acknowledgement brought.

@@ -6,7 +6,9 @@ use super::Connection;
 use super::event::{EndpointEvent, Event, PathChange, PathEvent};
 use crate::address::{FourTuple, SocketId};
 use crate::id::Side;
-use crate::path::{ClosedIds, INITIAL_RTT, LocalCid, Path, PathReason, PathStart, Validation};
+use crate::path::{
+    ClosedIds, INITIAL_RTT, LocalCid, PacketPair, Path, PathReason, PathStart, Validation,
+};
 use crate::wire::{ConnectionId, IssuedId, ResetToken};
 
 /// Why no path was opened.
@@ -249,6 +251,9 @@ impl Connection {
         path.estimates = self.groups.map(|groups| Box::new(groups.estimates()));
         if path.controller.wants_coding_feedback() {
             self.streams.keep_undecoded();
+        }
+        if self.paths.len() > 0 && path.controller.begin_packet_pair() {
+            path.pair = Some(PacketPair::new(self.rng.bytes()));
         }
         if let Some(redundancy) = self.config.profile.fixed_redundancy() {
             path.controller.set_redundancy(redundancy);

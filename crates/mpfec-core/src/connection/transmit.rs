@@ -7,7 +7,7 @@ use super::data::Batch;
 use crate::address::Transmit;
 use crate::component::FrameWriter;
 use crate::id::Side;
-use crate::path::{MIN_MTU, Path};
+use crate::path::{MIN_MTU, PacketPair, Path};
 use crate::recovery::{SentPacket, Token};
 use crate::wire::TAG_LEN;
 use crate::wire::frame::{Authenticate, Frame, PathChallenge, PathResponse};
@@ -398,8 +398,7 @@ impl Connection {
         let Some(path) = self.paths.at(index) else {
             return false;
         };
-        path.validation.has_frames(now)
-            || (self.has_control() && self.control_path(now) == Some(index))
+        path.has_challenges(now) || (self.has_control() && self.control_path(now) == Some(index))
     }
 
     fn has_control(&self) -> bool {
@@ -440,7 +439,7 @@ impl Connection {
 /// not before (RFC 9000 §14.2).
 fn is_proof(now: Instant, path: &Path, purpose: Purpose) -> bool {
     let asks = purpose == Purpose::Probe && path.mtu.is_narrow();
-    !path.validation.is_validated() || path.validation.has_frames(now) || asks
+    !path.validation.is_validated() || path.has_challenges(now) || asks
 }
 
 /// Answers to the peer's challenges, and ours.
@@ -461,6 +460,10 @@ fn write_validation(now: Instant, path: &mut Path, writer: &mut FrameWriter<'_>)
             }
             writer.push(&Frame::PathChallenge(PathChallenge { data }), None);
         }
+    }
+    let pair = path.pair.as_mut().filter(|_| writer.room() >= size);
+    if let Some(data) = pair.and_then(PacketPair::take) {
+        writer.push(&Frame::PathChallenge(PathChallenge { data }), None);
     }
 }
 

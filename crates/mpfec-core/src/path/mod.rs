@@ -6,6 +6,7 @@ mod loss_rate;
 mod losses;
 mod mtu;
 mod overdue;
+mod pair;
 mod parity;
 mod quiet;
 mod set;
@@ -30,6 +31,7 @@ pub(crate) use self::liveness::{Liveness, MIN_PROBE_INTERVAL};
 pub(crate) use self::loss_rate::LossRate;
 use self::losses::LossWatch;
 pub(crate) use self::mtu::{MIN_MTU, MtuDiscovery};
+pub(crate) use self::pair::PacketPair;
 use self::quiet::Quiet;
 pub(crate) use self::set::{ClosedIds, Given, LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 use self::silence::Silence;
@@ -82,6 +84,8 @@ pub(crate) struct Path {
     /// Addresses that are tried in turn until one answers.
     pub(crate) alternatives: VecDeque<FourTuple>,
     pub(crate) validation: Validation,
+    /// What tells congestion control how long the path takes for a packet, where it asks for that.
+    pub(crate) pair: Option<PacketPair>,
     /// Whether the application was told that the path is up.
     pub(crate) announced: bool,
     pub(crate) liveness: Liveness,
@@ -183,6 +187,7 @@ impl Path {
             previous_tuple: None,
             alternatives: VecDeque::new(),
             validation,
+            pair: None,
             announced: false,
             liveness: Liveness::default(),
             backup: false,
@@ -242,6 +247,11 @@ impl Path {
         if let Some(parity) = &mut self.parity {
             parity.on_mtu_update(room);
         }
+    }
+
+    /// Whether a frame that proves or measures the path is waiting to leave.
+    pub(crate) fn has_challenges(&self, now: Instant) -> bool {
+        self.validation.has_frames(now) || self.pair.as_ref().is_some_and(PacketPair::is_due)
     }
 
     /// Whether data may be scheduled on it.

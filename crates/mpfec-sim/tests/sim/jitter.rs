@@ -127,15 +127,15 @@ fn blocks_over_a_path_that_reorders_come_in_time_and_cost_no_more_repair() {
              [[path]]\nname = \"b\"\nboth = {{ rate_mbps = 10, delay_ms = 40 }}\nforward = {{ loss_percent = 2 }}"
         )
     };
-    let worst = |jitter_ms, metric: &str| {
-        let values = runs(application, &paths(jitter_ms), 2)
+    let mean = |jitter_ms, metric: &str| {
+        let values = runs(application, &paths(jitter_ms), 6)
             .into_iter()
             .map(|result| result.metric(metric).expect("it is measured"));
-        values.fold(0.0, f64::max)
+        values.sum::<f64>() / 6.0
     };
-    let calm = worst(0, "block_delay_ms.p99");
-    let delay = worst(20, "block_delay_ms.p99");
+    let calm = mean(0, "block_delay_ms.p99");
+    let delay = mean(20, "block_delay_ms.p99");
     assert!(delay <= calm + 25.0, "{delay:.0} ms, {calm:.0} without");
-    let useless = worst(20, "redundant_percent");
+    let useless = mean(20, "redundant_percent");
     assert!(useless <= 8.0, "{useless:.1} % were of no use");
 }

@@ -146,11 +146,11 @@ impl Link {
         }
     }
 
-    pub(super) fn ack(&mut self, packets: u32, rtt: Duration, in_flight: f64, app_limited: bool) {
-        self.rtt.update(self.now, rtt, Duration::ZERO);
+    /// The path and its sibling, as congestion control is shown them.
+    fn subflows(&self) -> [Subflow; 2] {
         let own = Subflow {
             cwnd: self.control.cwnd(),
-            srtt: rtt,
+            srtt: self.rtt.smoothed(),
             delivery_rate: 1_000_000,
             mss: self.mss,
             drains: self.control.drains(),
@@ -158,9 +158,25 @@ impl Link {
         let sibling = Subflow {
             drains: self.sibling_drains,
             delivery_rate: self.sibling_rate,
-            srtt: self.sibling_rtt.unwrap_or(rtt),
+            srtt: self.sibling_rtt.unwrap_or(own.srtt),
             ..own
         };
+        [own, sibling]
+    }
+
+    /// Two packets that left together come so many seconds apart.
+    pub(super) fn pair(&mut self, apart: f64) {
+        let group = Group {
+            subflows: &self.subflows(),
+            me: 0,
+        };
+        let apart = Duration::from_secs_f64(apart);
+        self.control.on_packet_pair(apart, &self.rtt, &group);
+    }
+
+    pub(super) fn ack(&mut self, packets: u32, rtt: Duration, in_flight: f64, app_limited: bool) {
+        self.rtt.update(self.now, rtt, Duration::ZERO);
+        let subflows = self.subflows();
         self.control.on_ack(&Ack {
             now: self.now,
             sent_at: self.now - rtt,
@@ -174,7 +190,7 @@ impl Link {
             rate: None,
             coding: CodingFeedback::default(),
             group: Group {
-                subflows: &[own, sibling],
+                subflows: &subflows,
                 me: 0,
             },
         });

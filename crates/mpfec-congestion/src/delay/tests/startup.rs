@@ -9,13 +9,19 @@ use super::{Link, MSS, epoch};
 use crate::CongestionController;
 
 /// A path with a shorter sibling that delivers `sibling` packets per second, when its first packet has
-/// been acknowledged after `rtt` seconds.
+/// been acknowledged after `rtt` seconds, and two that left together came a millisecond apart.
 fn measured(rtt: f64, sibling: f64) -> Link {
+    measured_apart(rtt, sibling, 0.001)
+}
+
+fn measured_apart(rtt: f64, sibling: f64, apart: f64) -> Link {
     let mut link = Link::new(10_000.0, rtt, 50.0);
     link.sibling_rate = (sibling * f64::from(MSS)) as u64;
     link.sibling_rtt = Some(Duration::from_secs_f64(rtt / 1.4));
+    assert!(link.control.begin_packet_pair());
     link.now += Duration::from_secs_f64(rtt);
     link.ack(1, Duration::from_secs_f64(rtt), 1.0, true);
+    link.pair(apart);
     link
 }
 
@@ -42,6 +48,67 @@ fn beside_a_fast_sibling_a_long_path_begins_with_the_rate_of_a_short_one() {
             assert!((390.0..=411.0).contains(&rate), "{rtt} s: {rate} packets/s");
         }
     }
+}
+
+/// 20, 100 and 300 kbit/s.
+#[test]
+fn a_path_that_is_long_for_being_slow_begins_with_what_two_packets_show() {
+    for (rtt, apart, packets) in [(1.0, 0.5, 4.0), (0.3, 0.1, 6.0), (0.1, 0.03, 6.7)] {
+        let window = window(&measured_apart(rtt, 1e5, apart));
+        assert!(
+            (packets - window).abs() < 0.1,
+            "{apart} s: {window} packets"
+        );
+    }
+}
+
+/// By a delay that varies, one of them may have come late.
+#[test]
+fn packets_that_come_closer_than_the_two_show_a_faster_path() {
+    let mut link = measured_apart(0.1, 1e5, 0.03);
+    for _ in 0..4 {
+        link.now += Duration::from_millis(2);
+        link.ack(1, Duration::from_millis(100), 6.0, true);
+    }
+    assert!(
+        (20.0..=22.0).contains(&window(&link)),
+        "{} packets",
+        window(&link)
+    );
+}
+
+#[test]
+fn where_one_of_the_two_gets_lost_the_first_acknowledgement_of_data_lets_twenty_packets_out() {
+    let mut link = Link::new(10_000.0, 0.1, 50.0);
+    link.sibling_rate = 1_000_000_000;
+    assert!(link.control.begin_packet_pair());
+    let mss = u64::from(MSS);
+    link.control.on_packet_sent(link.now, mss, mss);
+    let rtt = Duration::from_millis(100);
+    for least in [4.0, 20.0] {
+        link.now += rtt;
+        link.ack(1, rtt, 1.0, true);
+        let window = window(&link);
+        assert!((least..=least + 1.0).contains(&window), "{window} packets");
+    }
+}
+
+/// What two packets show may be chance, and nothing else carries the data meanwhile.
+#[test]
+fn a_slow_path_beside_one_that_is_hardly_faster_begins_with_twenty_packets() {
+    for sibling in [0.0, 30.0, 300.0] {
+        let window = window(&measured_apart(0.1, sibling, 0.03));
+        assert!(
+            (20.0..=21.0).contains(&window),
+            "{sibling}: {window} packets"
+        );
+    }
+}
+
+#[test]
+fn a_long_path_begins_no_faster_than_two_packets_came() {
+    let window = window(&measured_apart(0.6, 1e5, 0.005));
+    assert!((119.0..=121.0).contains(&window), "{window} packets");
 }
 
 #[test]
@@ -352,6 +419,7 @@ fn a_long_path_that_was_only_kept_begins_as_a_new_one() {
     let mut link = Link::new(10_000.0, 0.6, 50.0);
     link.sibling_rate = 0;
     link.sibling_rtt = Some(Duration::from_millis(200));
+    link.pair(0.001);
     link.rounds(4, 1.0);
     link.sibling_rate = 400 * u64::from(MSS);
     link.now += Duration::from_millis(600);
