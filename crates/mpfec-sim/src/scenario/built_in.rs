@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = files![
     "fill.toml",
     "jitter.toml",
     "upload.toml",
+    "weak-link.toml",
 ];
 
 #[cfg(test)]

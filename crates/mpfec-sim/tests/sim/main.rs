@@ -35,6 +35,7 @@ mod streams;
 mod unruly;
 mod upload;
 mod wandering;
+mod weak_links;
 mod windows;
 
 use std::time::Duration;
