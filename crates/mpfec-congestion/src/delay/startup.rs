@@ -1,7 +1,10 @@
 //! Start-up: doubles the window every round until a queue or a plateau shows.
 
+mod first_window;
+
 use std::time::{Duration, Instant};
 
+use self::first_window::FirstWindow;
 use super::round::Round;
 use super::steady::{DEEP, Drain, Steady};
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode, QUEUE_NOISE};
@@ -23,20 +26,7 @@ pub(super) struct Startup {
     bursts_since: Option<Instant>,
     /// Packets of before that were noticed as lost in this round.
     lost_before: f64,
-    /// Nothing is known yet of what the path carries.
-    is_first: bool,
-    /// Packets per second that two which left together showed.
-    paired: Option<f64>,
-    /// The most that four acknowledgements in a row have shown since.
-    shown: f64,
-    /// It begins with less for being slow.
-    was_lowered: bool,
-    /// When the last acknowledgements came, the newest first.
-    came: [Option<Instant>; 3],
-    /// Their answers are waited for.
-    awaits_pair: bool,
-    /// When the first packet left.
-    since: Option<Instant>,
+    first: FirstWindow,
     /// Windows per round trip that the pacer lets out.
     pace: f64,
 }
@@ -52,13 +42,7 @@ impl Startup {
             opening: None,
             bursts_since: None,
             lost_before: 0.0,
-            is_first: false,
-            paired: None,
-            came: [None; 3],
-            was_lowered: false,
-            shown: 0.0,
-            awaits_pair: false,
-            since: None,
+            first: FirstWindow::default(),
             pace: 2.0,
         }
     }
@@ -66,7 +50,7 @@ impl Startup {
     /// The start of a path of which nothing is known.
     pub(super) fn first(window: f64) -> Self {
         Self {
-            is_first: true,
+            first: FirstWindow::open(),
             ..Self::new(window)
         }
     }
@@ -77,7 +61,7 @@ impl Startup {
 
     /// A packet leaves, the last of `in_flight` packets.
     pub(super) fn on_packet_sent(&mut self, now: Instant, in_flight: f64) {
-        self.since.get_or_insert(now);
+        self.first.on_packet_sent(now);
         if in_flight >= BURST {
             self.bursts_since.get_or_insert(now);
         }
@@ -172,31 +156,10 @@ impl Delay {
     /// follow them.
     pub(super) fn await_packet_pair(&mut self) {
         if let Mode::Startup(startup) = &mut self.mode {
-            startup.awaits_pair = true;
+            startup.first.await_pair();
             self.window = MIN_WINDOW;
             startup.window_before = self.window;
         }
-    }
-
-    /// Nothing holds a first window back any more.
-    fn allow_first_window(&mut self) {
-        let Mode::Startup(startup) = &mut self.mode else {
-            return;
-        };
-        if std::mem::take(&mut startup.awaits_pair) {
-            self.window = self.window.max(self.initial_window);
-            startup.window_before = self.window;
-        }
-    }
-
-    /// Whether this is about a packet that left once the address had answered, so that one of the two
-    /// answers got lost.
-    fn misses_packet_pair(&self, ack: &Ack<'_>) -> bool {
-        let Mode::Startup(startup) = &self.mode else {
-            return false;
-        };
-        let since = startup.since.filter(|_| startup.awaits_pair);
-        since.is_some_and(|since| ack.sent_at >= since + ack.rtt.min() / 2)
     }
 
     /// Two packets that left together came `apart` of each other.
@@ -207,85 +170,47 @@ impl Delay {
         group: &Paths<'_>,
     ) {
         if let Mode::Startup(startup) = &mut self.mode {
-            startup.paired = Some(1.0 / apart.as_secs_f64());
-            startup.awaits_pair = false;
+            startup.first.note_pair(apart);
             self.choose_first_window(rtt, group);
         }
     }
 
-    /// What a first window puts at stake is its rate for a round trip, and twenty packets are
-    /// the less the longer that is. So a long path beside a shorter one that is under way begins
-    /// with `min(2 x rate of the sibling, 400 packets/s) x RTT`, at most 250 packets, which take
-    /// the whole round trip to leave: the sibling's rate is a round trip old, in which it may
-    /// have doubled. But no faster than a pair of packets came, for a path may be long because it is
-    /// slow: at 20 kbit/s a full packet takes half a second. Twenty packets would be too many there:
-    /// beside a sibling of ten times its rate it begins with what it carries in two round trips, or in
-    /// 0.2 s if that is more.
     fn choose_first_window(&mut self, rtt: &RttEstimator, group: &Paths<'_>) {
-        let is_untried = self.round.acked < UNTRIED && rtt.has_sample();
+        let is_untried = self.round.acked < UNTRIED;
         let Mode::Startup(startup) = &mut self.mode else {
             return;
         };
-        let Some(paired) = startup.paired.filter(|_| startup.is_first && is_untried) else {
+        if !is_untried {
             return;
-        };
-        let rtt = rtt.min().as_secs_f64();
-        let siblings = || {
-            let others = group.subflows.iter().enumerate();
-            others
-                .filter(|(index, _)| *index != group.me)
-                .map(|(_, sibling)| sibling)
-        };
-        let most = |rate: Option<u64>| rate.unwrap_or(0) as f64 / self.mss;
-        let shorter = siblings().filter(|sibling| rtt > SLOWER * sibling.srtt.as_secs_f64());
-        let shorter = most(shorter.map(|sibling| sibling.delivery_rate).max());
-        let fastest = most(siblings().map(|sibling| sibling.delivery_rate).max());
-        let rate = (2.0 * shorter).min(FIRST_RATE).min(paired);
-        let long = (rate * rtt).min(MOST_FIRST);
-        let carried = paired.max(startup.shown);
-        let slow = carried * (2.0 * rtt).max(SHORT_WHILE);
-        let short = if fastest > DISPENSABLE * carried {
-            self.initial_window.min(slow)
-        } else {
-            self.initial_window
-        };
-        if long > self.window.max(short) {
-            startup.pace = 1.0;
         }
-        let window = short.max(long).max(MIN_WINDOW);
-        // Only once, for what is acknowledged meanwhile makes it grow again.
-        let is_lowered = window < self.window.min(self.initial_window)
-            && !std::mem::replace(&mut startup.was_lowered, true);
-        if is_lowered || window > self.window {
-            self.window = window;
-            startup.window_before = window;
+        let (window, usual) = (self.window, self.initial_window);
+        if let Some(chosen) = startup.first.choose(window, usual, self.mss, rtt, group) {
+            self.window = chosen.window;
+            startup.window_before = chosen.window;
+            if chosen.is_long {
+                startup.pace = 1.0;
+            }
         }
     }
 
-    /// Where delays vary, one pair of packets may have come far apart by chance: four that come closer
-    /// after one another show a faster path. (Of two, the first may have waited for the peer's
-    /// acknowledgement.)
-    fn note_pace(&mut self, ack: &Ack<'_>) {
+    /// What an acknowledgement says of the window that the path began with.
+    fn reconsider_first_window(&mut self, ack: &Ack<'_>) {
         let Mode::Startup(startup) = &mut self.mode else {
             return;
         };
-        let [last, second, first] = startup.came;
-        startup.came = [Some(ack.now), last, second];
-        if let Some(first) = first {
-            let taken = ack.now.saturating_duration_since(first).as_secs_f64();
-            startup.shown = startup.shown.max(3.0 / taken);
+        if startup.first.misses_pair(ack) {
+            self.window = self.window.max(self.initial_window);
+            startup.window_before = self.window;
         }
+        startup.first.note_pace(ack);
+        self.choose_first_window(ack.rtt, &ack.group);
     }
 
     /// One packet more per packet accounted for. Over when the smallest RTT of some
     /// acknowledgements is above the floor by `clamp(floor / 8, 2 ms, 16 ms)` and by two
     /// packet times, when loss leaves no doubt, or with a mark.
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
-        if self.misses_packet_pair(ack) {
-            self.allow_first_window();
-        }
-        self.note_pace(ack);
-        self.choose_first_window(ack.rtt, &ack.group);
+        self.reconsider_first_window(ack);
         let floor = self.floor_seconds();
         let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
@@ -336,7 +261,7 @@ impl Delay {
         startup.opening = None;
         startup.pace = 2.0;
         // What validates a path, and keeps it, says nothing of what it carries.
-        startup.is_first &= !limited && round.acked < UNTRIED;
+        startup.first.is_open &= !limited && round.acked < UNTRIED;
         let is_flat = round.acked < 1.3 * startup.acked_before;
         // Paced by a window that nothing has filled yet, an application's bursts overrun a short
         // queue again and again, and no rate that stops growing would ever show it. A few packets
@@ -421,15 +346,5 @@ const BURST_LOSSES: f64 = 4.0;
 const BURST: f64 = 2.0 * MIN_WINDOW;
 /// Bytes of the largest packets that a first window is meant for.
 const ETHERNET: f64 = 1500.0;
-/// Packets per second: a first window of 20 packets in 50 ms.
-const FIRST_RATE: f64 = 400.0;
-/// Seconds that a first window may take to leave a slow path.
-const SHORT_WHILE: f64 = 0.2;
-/// Times the rate of a slow path that a sibling carries who hardly misses it.
-const DISPENSABLE: f64 = 10.0;
-/// Packets in a first window, however long the path is.
-const MOST_FIRST: f64 = 250.0;
-/// By how much a path is longer than a sibling that was under way when it began.
-const SLOWER: f64 = 1.25;
 /// Fewer packets that arrived say nothing of what the path carries.
 const UNTRIED: f64 = 8.0;
