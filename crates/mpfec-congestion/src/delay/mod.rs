@@ -6,8 +6,8 @@
 //! of some packets (FAST TCP); loss counts only where it exceeds what the link loses without a
 //! queue (see `evidence`).
 //!
-//! It starts with 20 packets, on a long path with as many as a faster sibling makes likely, and
-//! doubles them (see `startup`). The round that start-up leaves behind bounds the window by what it
+//! It starts with 20 packets, on a long path with as many as a faster sibling makes likely, on a slow
+//! one beside a fast sibling with fewer, and doubles them (see `startup`). The round that start-up leaves behind bounds the window by what it
 //! delivers (see `steady`).
 //!
 //! With `floor` the RTT of the empty path, what its delay varies by included (see `noise`), `dq` the
