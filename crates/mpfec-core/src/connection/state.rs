@@ -86,6 +86,8 @@ pub(crate) enum State {
         /// The first of these packets has had its chance to leave.
         said: bool,
         arrived: u32,
+        /// When it is said again to a peer that has nothing to say, or is not heard.
+        repeat_at: Option<Instant>,
     },
     /// The peer said that it is over.
     Draining {
@@ -129,6 +131,7 @@ impl State {
                 send: true,
                 said: false,
                 arrived: 0,
+                repeat_at: Some(now + period / CLOSES),
             };
         }
         open
@@ -176,33 +179,49 @@ impl State {
 
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
-            Self::Closing { until, .. } | Self::Draining { until } => Some(*until),
+            Self::Closing {
+                until, repeat_at, ..
+            } => Some(repeat_at.map_or(*until, |at| at.min(*until))),
+            Self::Draining { until } => Some(*until),
             _ => None,
         }
     }
 
-    /// Ends the closing or draining period. Returns whether it did just now.
+    /// Says the close again, or ends the closing or draining period. Returns whether the
+    /// period ended just now.
     ///
     /// On a busy machine nothing may have been sent since the application closed the
     /// connection. Then the period begins again, once, for the peer is to hear of it.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
-        let due = self.next_timeout().is_some_and(|until| now >= until);
-        match self {
-            Self::Closing {
-                until,
-                period,
-                said: said @ false,
-                ..
-            } if due => {
+        let Some(due) = self.next_timeout().filter(|due| now >= *due) else {
+            return false;
+        };
+        if let Self::Closing {
+            until,
+            period,
+            send,
+            said,
+            repeat_at,
+            ..
+        } = self
+        {
+            let step = *period / CLOSES;
+            if due < *until && now < *until {
+                *send = true;
+                *repeat_at = Some(now + step).filter(|at| *at + step / 2 < *until);
+                return false;
+            }
+            if !*said {
                 *said = true;
                 *until = now + *period;
-                false
+                *repeat_at = Some(now + step);
+                return false;
             }
-            _ if due => {
-                *self = Self::Drained;
-                true
-            }
-            _ => false,
         }
+        *self = Self::Drained;
+        true
     }
 }
+
+/// How often a close is said, unasked for: at once and after each PTO of the closing period.
+const CLOSES: u32 = 3;
