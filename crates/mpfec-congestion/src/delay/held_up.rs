@@ -18,11 +18,11 @@ impl Delay {
         self.held_up = by;
         self.evidence.forget_delays();
         let has_fallen = self.window < FALLEN * self.rate_max * self.floor_seconds();
-        match &mut self.mode {
+        match self.mode {
             Mode::Startup(_) => {}
-            Mode::Steady(steady) => {
+            Mode::Steady(_) => {
                 if has_fallen {
-                    steady.begin_anew();
+                    self.begin_anew();
                 }
             }
             Mode::Compete(_) => {

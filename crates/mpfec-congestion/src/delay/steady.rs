@@ -94,23 +94,6 @@ impl Steady {
         }
     }
 
-    /// A drain has shown that a delay may be so many seconds above the least RTT without a queue.
-    /// Until drains show it, it passes for the queue that ends start-up: if it explains all that has
-    /// been seen since, start-up may have ended too early.
-    fn reconsider_start(&mut self, most: f64) {
-        if self.taken_for_queue.is_some_and(|delay| most > delay) {
-            self.begin_anew();
-        }
-    }
-
-    /// No queue has shown: what passed for one was none.
-    pub(super) fn begin_anew(&mut self) {
-        self.fresh = true;
-        self.taken_for_queue = None;
-        self.low_rounds = 0;
-        self.acceleration = 1.0;
-    }
-
     /// A packet of before is `scale` packets now.
     pub(super) fn resize(&mut self, scale: f64) {
         self.prior_window *= scale;
@@ -272,7 +255,8 @@ impl Delay {
                     self.settle(round.acked / length);
                 }
             }
-            Drain::No => {}
+            // An application that leaves the path idle now and then drains it by itself.
+            Drain::No => self.reconsider_start(),
             Drain::First {
                 window,
                 deep: false,
@@ -282,7 +266,7 @@ impl Delay {
             Drain::Answered { .. } => {
                 steady.drain = Drain::No;
                 steady.prior_window = self.window;
-                steady.reconsider_start(self.noise.most());
+                self.reconsider_start();
                 if self.has_given_way() {
                     let share = self.share_of_peak();
                     self.window = self.window.max(RETURN * share);
@@ -294,6 +278,34 @@ impl Delay {
             }
         }
         self.bound_window();
+    }
+
+    /// A drain has shown that a delay may be so far above the least RTT without a queue. Until drains
+    /// show it, it passes for the queue that ends start-up: if it explains all that has been seen
+    /// since, start-up may have ended too early.
+    fn reconsider_start(&mut self) {
+        let most = self.noise.most();
+        if let Mode::Steady(steady) = &self.mode
+            && steady.taken_for_queue.is_some_and(|delay| most > delay)
+        {
+            self.begin_anew();
+        }
+    }
+
+    /// No queue has shown: what passed for one was none.
+    pub(super) fn begin_anew(&mut self) {
+        if let Mode::Steady(steady) = &mut self.mode {
+            steady.fresh = true;
+            steady.taken_for_queue = None;
+            steady.low_rounds = 0;
+            steady.acceleration = 1.0;
+            self.has_seen_limit = false;
+        }
+    }
+
+    /// Packets in the queue below which there may be none.
+    pub(super) fn least_queue(&self) -> f64 {
+        (0.25 * self.target().min(8.0)).max(ONE_PACKET)
     }
 
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
@@ -329,6 +341,7 @@ impl Delay {
         let restraint = self.restraint();
         let fewest = self.fewest();
         let swing = self.noise.swing();
+        let low = self.least_queue();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -336,7 +349,6 @@ impl Delay {
         steady.prior_window = self.window;
         steady.cycle += 1;
         // Far below the target for some rounds: there is more capacity than before.
-        let low = (0.25 * target.min(8.0)).max(ONE_PACKET);
         let unclear = if steady.fresh { swing * self.rate } else { 0.0 };
         if delay * self.rate < low.max(unclear) {
             steady.low_rounds += 1;

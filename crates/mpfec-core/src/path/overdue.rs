@@ -143,6 +143,28 @@ mod tests {
         assert_eq!(path.counters.lost_packets, 0);
     }
 
+    /// Packets overtake each other there by up to 16 numbers.
+    #[test]
+    fn what_is_overtaken_after_a_silence_is_a_burst_only_if_the_path_does_not_reorder_as_much() {
+        let now = epoch();
+        let (mut path, mut lost, mut acked) = (path(now), Vec::new(), Vec::new());
+        path.loss.update(2000, 0);
+        path.on_order(true, 16, RTT);
+        for _ in 0..40 {
+            send(&mut path, now, Eliciting::Soon);
+        }
+        let (silent, answered) = (now + 2 * RTT, now + 3 * RTT);
+        path.space.declare_all_lost(silent, &mut lost);
+        path.on_given_up(silent, 40);
+        for (largest, bursts) in [(10, false), (18, false), (39, true)] {
+            let only = std::iter::once(largest..=largest);
+            let known = path.space.on_ack(only, largest, &mut acked);
+            known.expect("it was sent");
+            path.count_burst(answered, largest);
+            assert_eq!(path.loss.long() > 0.001, bursts, "up to {largest}");
+        }
+    }
+
     /// The peer has promised 5 ms.
     #[test]
     fn what_may_be_acknowledged_late_is_overdue_later_where_that_is_late_more_than_once() {

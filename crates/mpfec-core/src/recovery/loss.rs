@@ -68,14 +68,14 @@ impl<D: Clone> PacketSpace<D> {
     }
 
     /// How many packets, and in how many runs of consecutive ones, that were given up in a silence
-    /// a `burst` took: what left after them, `largest`, has arrived, and they have not. Each is
-    /// told of once.
-    pub(crate) fn take_lost_in_silence(&mut self, burst: Burst, largest: u64) -> (u64, u32) {
+    /// a `burst` took: those below the number `overtaken`, if they have not arrived. Each is told of
+    /// once.
+    pub(crate) fn take_lost_in_silence(&mut self, burst: Burst, overtaken: u64) -> (u64, u32) {
         let first = self.overtaken_in_silence;
         let before = |number| move |record: &LostRecord<D>| record.packet_number < number;
         let begin = self.lost.partition_point(before(first));
-        let end = self.lost.partition_point(before(largest)).max(begin);
-        self.overtaken_in_silence = first.max(largest);
+        let end = self.lost.partition_point(before(overtaken)).max(begin);
+        self.overtaken_in_silence = first.max(overtaken);
         let (mut packets, mut runs, mut next) = (0, 0, None);
         for record in self.lost.range(begin..end) {
             let is_silent = record.cause == LossCause::Silence;

@@ -8,14 +8,14 @@ use super::{Link, MSS, Random};
 use crate::CongestionController;
 
 /// A round trip over a path of 10 000 packets per second whose delay is `base` seconds and, at random,
-/// up to `more`.
-fn vary(link: &mut Link, random: &mut Random, base: f64, more: f64) {
+/// up to `more`, in which the application writes at most `written` packets.
+fn vary(link: &mut Link, random: &mut Random, base: f64, more: f64, written: f64) {
     let window = (link.control.window_bytes() / u64::from(MSS)) as f64;
-    let sent = window.min(link.capacity * (base + more));
+    let sent = window.min(link.capacity * (base + more)).min(written);
     for _ in 0..10 {
         link.now += Duration::from_secs_f64(0.1 * (base + 0.5 * more));
         let rtt = Duration::from_secs_f64(base + more * random.next());
-        link.ack((0.1 * sent) as u32, rtt, sent, false);
+        link.ack((0.1 * sent) as u32, rtt, sent, written < window);
     }
 }
 
@@ -26,7 +26,7 @@ fn start_up_that_such_a_delay_has_ended_is_made_up_for_when_drains_have_shown_it
         let mut random = Random(seed);
         let mut ended_at = None;
         for _ in 0..60 {
-            vary(&mut link, &mut random, 0.05, 0.02);
+            vary(&mut link, &mut random, 0.05, 0.02, f64::INFINITY);
             if !matches!(link.control.mode, Mode::Startup(_)) {
                 ended_at.get_or_insert(link.control.window);
             }
@@ -36,6 +36,23 @@ fn start_up_that_such_a_delay_has_ended_is_made_up_for_when_drains_have_shown_it
             window > 300.0,
             "{window:.0} packets of 500, {ended_at:.0} when start-up ended, seed {seed}"
         );
+    }
+}
+
+/// No drain is due then, for the path is idle now and then.
+#[test]
+fn an_application_that_pauses_is_not_held_to_a_rate_that_such_a_delay_has_bounded() {
+    for seed in 1..9 {
+        let mut link = Link::new(10_000.0, 0.05, 1000.0);
+        let mut random = Random(seed);
+        while !link.control.has_seen_limit {
+            vary(&mut link, &mut random, 0.05, 0.02, f64::INFINITY);
+        }
+        for _ in 0..40 {
+            vary(&mut link, &mut random, 0.05, 0.02, 40.0);
+        }
+        let control = &link.control;
+        assert!(!control.has_seen_limit, "seed {seed}: {control:?}");
     }
 }
 

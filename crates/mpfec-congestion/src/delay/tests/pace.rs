@@ -68,6 +68,18 @@ fn an_application_that_never_fills_the_path_shows_no_limit() {
     assert!(pace > 2.0 * 15.0 / 0.05, "{pace:.0} packets/s");
 }
 
+#[test]
+fn a_window_that_leaves_the_queue_empty_shows_no_limit_of_the_path() {
+    let mut link = planted(false);
+    link.control.window = 30.0;
+    while link.control.is_app_limited() {
+        link.round(f64::INFINITY);
+    }
+    assert!(!link.control.has_seen_limit, "{:?}", link.control);
+    link.rounds(30, f64::INFINITY);
+    assert!(link.control.has_seen_limit, "{:?}", link.control);
+}
+
 /// A drain lets out 45 packets at a time of a path that holds 50, after a queue of 20.
 #[test]
 fn a_drain_is_paced_for_the_empty_path() {
