@@ -224,6 +224,7 @@ impl Delay {
             true => 0,
             false => self.busy_rounds.saturating_add(1),
         };
+        self.has_seen_limit |= !round.app_limited && !matches!(self.mode, Mode::Startup(_));
         let floor = self.floor_seconds();
         let length = length.max(0.7 * floor);
         let p0 = self.evidence.baseline();
@@ -251,9 +252,6 @@ impl Delay {
             self.queue_delay = self.queue_delay.min(above);
         }
         self.batch = round.batch;
-        self.has_seen_limit |= !round.app_limited
-            && !matches!(self.mode, Mode::Startup(_))
-            && self.queue_delay * self.rate >= self.least_queue();
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
             Mode::Steady(_) => self.steady_on_round(round, limited, length),
@@ -421,6 +419,7 @@ impl CongestionController for Delay {
 
     fn on_spurious_loss(&mut self) {
         self.evidence.on_spurious_loss();
+        self.overruns.on_spurious_loss();
     }
 
     fn begin_packet_pair(&mut self) -> bool {

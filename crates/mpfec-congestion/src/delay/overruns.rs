@@ -12,6 +12,8 @@ pub(super) struct Overruns {
     /// Packets that did not wait, and those that did.
     low: Count,
     high: Count,
+    /// Some that waited were found lost in this round.
+    is_new: bool,
     /// Times what the path carries.
     pace: f64,
 }
@@ -21,6 +23,7 @@ impl Default for Overruns {
         Self {
             low: Count::default(),
             high: Count::default(),
+            is_new: false,
             pace: UNBOUND,
         }
     }
@@ -35,6 +38,12 @@ impl Overruns {
             &mut self.low
         };
         count.add(packets, lost, MEMORY);
+        self.is_new |= has_waited && lost > 0.0;
+    }
+
+    /// Packets that counted as lost arrived after all: others may as well.
+    pub(super) fn on_spurious_loss(&mut self) {
+        (self.low.lost, self.high.lost) = (0.0, 0.0);
     }
 
     /// A round ends that the application limited. `dispersion` is how much more losses vary than
@@ -43,7 +52,8 @@ impl Overruns {
         let overrun = self.high.share() - self.low.share();
         let is_overrun =
             self.high.packets >= ENOUGH && overrun > TOLERATED + 2.0 * self.error(dispersion);
-        self.pace = if is_overrun {
+        // Slower bursts do not wait, so that nothing takes the place of what was lost: it slows once.
+        self.pace = if std::mem::take(&mut self.is_new) && is_overrun {
             (SLOWS * self.pace).max(LEAST)
         } else {
             (RECOVERS * self.pace).min(UNBOUND)
@@ -114,6 +124,29 @@ mod tests {
         for link in [0.0, 0.03, 0.2] {
             assert_eq!(after(200, link, 0.0).pace(), None, "{link}");
         }
+    }
+
+    #[test]
+    fn losses_of_before_do_not_slow_bursts_again_and_again() {
+        let mut overruns = after(1, 0.0, 0.5);
+        let slowed = overruns.pace().expect("bursts overran the queue");
+        for _ in 0..10 {
+            overruns.add(24.0, 0.0, false);
+            overruns.on_round(1.0);
+        }
+        assert!(overruns.pace().is_none_or(|pace| pace > slowed));
+    }
+
+    #[test]
+    fn losses_that_were_none_slow_nothing() {
+        let mut overruns = Overruns::default();
+        for _ in 0..10 {
+            overruns.add(6.0, 0.0, false);
+            overruns.add(18.0, 9.0, true);
+            overruns.on_spurious_loss();
+            overruns.on_round(1.0);
+        }
+        assert_eq!(overruns.pace(), None);
     }
 
     #[test]

@@ -115,8 +115,10 @@ impl Delay {
                 let delivered = self.delivered_max.max(self.delivered_now);
                 let refilled = self.refilled(delivered);
                 let paced = if self.is_app_limited() {
-                    // No queue stands that the target's packets would fill.
-                    let known = self.has_seen_limit.then(|| self.rate_max.max(self.rate));
+                    // No queue stands that the target's packets would fill. Where a delay without
+                    // one passes for it, what was carried may have been far less than fits.
+                    let is_known = self.has_seen_limit && self.noise.most() <= self.least_delay();
+                    let known = is_known.then(|| self.rate_max.max(self.rate));
                     let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
                     (window - self.target()).min(carried).max(0.5 * window)
                 } else if self.has_short_queue() {

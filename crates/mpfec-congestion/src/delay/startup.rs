@@ -212,9 +212,9 @@ impl Delay {
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.reconsider_first_window(ack);
         let floor = self.floor_seconds();
-        let packet_time = 1.0 / self.rate.max(1.0);
         let may_grow = ack.fills(self.window_bytes());
         let stretched = self.stretched();
+        let limit = self.least_delay();
         let Mode::Startup(startup) = &mut self.mode else {
             return;
         };
@@ -234,9 +234,6 @@ impl Delay {
         } else if may_grow && self.window < SMALL {
             risen = opening.shows(ack).unwrap_or(0.0);
         }
-        let limit = (floor / 8.0)
-            .clamp(0.002, 0.016)
-            .max(2.0 * packet_time.min(0.02));
         let overflows = lost > 0
             && delay > 0.5 * self.evidence.delay_max()
             && self.evidence.shows_clear_congestion();
@@ -249,6 +246,14 @@ impl Delay {
                 steady.taken_for_queue = Some(limit + self.noise.least());
             }
         }
+    }
+
+    /// Seconds above the floor that pass for a queue.
+    pub(super) fn least_delay(&self) -> f64 {
+        let packet_time = 1.0 / self.rate.max(1.0);
+        (self.floor_seconds() / 8.0)
+            .clamp(0.002, 0.016)
+            .max(2.0 * packet_time.min(0.02))
     }
 
     /// Over as well when the rate of acknowledgements stops growing: once for many packets,

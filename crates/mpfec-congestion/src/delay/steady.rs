@@ -303,11 +303,6 @@ impl Delay {
         }
     }
 
-    /// Packets in the queue below which there may be none.
-    pub(super) fn least_queue(&self) -> f64 {
-        (0.25 * self.target().min(8.0)).max(ONE_PACKET)
-    }
-
     /// Little's law: what is delivered, what refills the losses, and 30 % to grow.
     pub(super) fn bound_window(&mut self) {
         let arrives = self.refilled(self.delivered_max);
@@ -341,7 +336,6 @@ impl Delay {
         let restraint = self.restraint();
         let fewest = self.fewest();
         let swing = self.noise.swing();
-        let low = self.least_queue();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -349,6 +343,7 @@ impl Delay {
         steady.prior_window = self.window;
         steady.cycle += 1;
         // Far below the target for some rounds: there is more capacity than before.
+        let low = (0.25 * target.min(8.0)).max(ONE_PACKET);
         let unclear = if steady.fresh { swing * self.rate } else { 0.0 };
         if delay * self.rate < low.max(unclear) {
             steady.low_rounds += 1;

@@ -69,15 +69,17 @@ fn an_application_that_never_fills_the_path_shows_no_limit() {
 }
 
 #[test]
-fn a_window_that_leaves_the_queue_empty_shows_no_limit_of_the_path() {
-    let mut link = planted(false);
-    link.control.window = 30.0;
-    while link.control.is_app_limited() {
-        link.round(f64::INFINITY);
-    }
-    assert!(!link.control.has_seen_limit, "{:?}", link.control);
-    link.rounds(30, f64::INFINITY);
-    assert!(link.control.has_seen_limit, "{:?}", link.control);
+fn where_delays_vary_what_was_carried_does_not_bound_the_pace() {
+    let pace = |swing| {
+        let mut link = planted(true);
+        for _ in 0..3 {
+            link.control.noise.show(0.0, swing);
+        }
+        link.pace()
+    };
+    let (calm, varied) = (pace(0.004), pace(0.008));
+    assert!(calm <= 1.03 * 1000.0, "{calm:.0} packets/s");
+    assert!(varied > 1.1 * 1000.0, "{varied:.0} packets/s");
 }
 
 /// A drain lets out 45 packets at a time of a path that holds 50, after a queue of 20.
