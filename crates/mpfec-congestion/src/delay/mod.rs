@@ -344,7 +344,7 @@ impl CongestionController for Delay {
         let lost_sent_at = self.lost_sent_at.take().filter(|_| self.is_app_limited());
         losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         let lost = losses.lost;
-        if ack.app_limited {
+        if self.is_app_limited() {
             let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
             let of_lost = losses.delay.unwrap_or(queued);
             self.overruns

@@ -82,6 +82,30 @@ fn where_delays_vary_what_was_carried_does_not_bound_the_pace() {
     assert!(varied > 1.1 * 1000.0, "{varied:.0} packets/s");
 }
 
+/// What a burst loses is found while the next one leaves, and the application limits in between.
+#[test]
+fn bursts_that_overrun_the_queue_are_slowed_although_their_losses_are_found_in_the_next_one() {
+    let mut link = planted(true);
+    let ms = Duration::from_millis;
+    for _ in 0..20 {
+        for (at, rtt, lost, app_limited) in [
+            (0, 51, 4, false),
+            (15, 60, 0, false),
+            (30, 69, 0, true),
+            (60, 50, 0, true),
+        ] {
+            link.now += ms(at) / 2;
+            if lost > 0 {
+                // Behind the last one that was acknowledged before.
+                link.lose(lost, link.now - ms(60));
+            }
+            link.ack(6, ms(rtt), 20.0, app_limited);
+        }
+    }
+    let bound = link.control.overruns.pace();
+    assert!(bound.is_some_and(|pace| pace < 1.2), "{bound:?}");
+}
+
 /// A drain lets out 45 packets at a time of a path that holds 50, after a queue of 20.
 #[test]
 fn a_drain_is_paced_for_the_empty_path() {
