@@ -26,8 +26,9 @@
 //!   `2 W / srtt`, in a drain of a longer queue `1.02 W` in the least RTT, beside flows that fill
 //!   the buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
 //!   limits. While the application limits, `(W - target) / srtt`, and no more than the path has
-//!   carried once it was the path that limited, but at least `0.5 W / srtt`; where its bursts
-//!   overrun the queue, 1 to 1.5 times the rate at which they arrive (see `overruns` and `stretch`);
+//!   carried once it was the path that limited and unless delays vary, but at least `0.5 W / srtt`;
+//!   where its bursts overrun the queue, 1 to 1.5 times the rate at which they arrive (see `overruns`
+//!   and `stretch`);
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
@@ -344,7 +345,7 @@ impl CongestionController for Delay {
         let lost_sent_at = self.lost_sent_at.take().filter(|_| self.is_app_limited());
         losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         let lost = losses.lost;
-        if self.is_app_limited() {
+        if self.pauses() {
             let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
             let of_lost = losses.delay.unwrap_or(queued);
             self.overruns

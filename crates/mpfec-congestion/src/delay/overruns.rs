@@ -2,7 +2,7 @@
 
 use super::count::Count;
 
-/// What was lost with and without a queue while the application limited.
+/// What was lost with and without a queue of an application that pauses.
 ///
 /// Bursts find the queue empty and leave it empty, so that no round's smallest delay shows what
 /// they do in between: more of their packets get lost behind others than in front of them. Pauses

@@ -136,7 +136,7 @@ impl Delay {
     /// Packets per second at which bursts leave that would otherwise overrun the queue: their
     /// window may be one that nothing has ever filled.
     fn pace_of_bursts(&self) -> Option<f64> {
-        if !self.is_app_limited() || matches!(self.mode, Mode::Compete(_)) {
+        if !self.pauses() || matches!(self.mode, Mode::Compete(_)) {
             return None;
         }
         Some(self.overruns.pace()? * self.refilled(self.stretch.rate()?))

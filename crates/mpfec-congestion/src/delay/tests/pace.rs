@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::Mode;
 use super::super::pace::STEADY_PACE;
 use super::super::steady::{Drain, Steady};
+use super::super::{BUSY, Mode};
 use super::Link;
 use crate::CongestionController;
 
@@ -104,6 +104,13 @@ fn bursts_that_overrun_the_queue_are_slowed_although_their_losses_are_found_in_t
     }
     let bound = link.control.overruns.pace();
     assert!(bound.is_some_and(|pace| pace < 1.2), "{bound:?}");
+    // The next one may take several round trips.
+    let mut pace_after = |rounds| {
+        link.control.busy_rounds = rounds;
+        link.pace()
+    };
+    let slowed = pace_after(0);
+    assert!(pace_after(3) <= slowed && pace_after(BUSY) > 1.2 * slowed);
 }
 
 /// A drain lets out 45 packets at a time of a path that holds 50, after a queue of 20.
