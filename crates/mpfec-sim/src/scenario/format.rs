@@ -203,6 +203,7 @@
 //! | `out_of_order_bytes.mean`, `.max` | what the receiver holds because something before it is missing |
 //! | `srtt_ms.<path>`, `queue_ms.<path>`, `loss_percent.<path>` | smoothed round trip; delay of the queues from client to server; packets lost there for whatever reason |
 //! | `overflow_percent.<path>` | packets that found a queue towards the server full, of all that came to that queue, whoever sent them; of the path's links, that with most |
+//! | `overflow_percent` | the same of the path with most |
 //! | `path.<path>.goodput_mbps` | UDP payload that the path has delivered to the server |
 //! | `frames_complete_percent` | video frames that were complete in time |
 //! | `page_s` | mean time of a page |

@@ -25,6 +25,7 @@ const METRICS: &[&str] = &[
     "coefficient_percent",
     "header_overhead_percent",
     "redundant_percent",
+    "overflow_percent",
     "out_of_order_bytes.mean",
     "out_of_order_bytes.max",
     "frames_complete_percent",

@@ -250,6 +250,7 @@ impl<'a> Measurement<'a> {
             }
         }
         let links = links(world).into_iter().zip(&self.links_at_start);
+        let mut overflow = 0.0_f64;
         for (path, (links, before)) in self.plan.setup.paths.iter().zip(links) {
             let shares = links.iter().zip(before).map(|(now, before)| {
                 let dropped = now.dropped_queue - before.dropped_queue;
@@ -257,7 +258,9 @@ impl<'a> Measurement<'a> {
             });
             let most = shares.fold(0.0, f64::max);
             put(&format!("overflow_percent.{}", path.name), most);
+            overflow = overflow.max(most);
         }
+        put("overflow_percent", overflow);
         for (path, record) in self.plan.setup.paths.iter().zip(&self.paths) {
             put(
                 &goodput_of("path", &path.name),
