@@ -7,9 +7,11 @@ use std::time::Instant;
 use self::capacity::Capacity;
 use super::carried::Carried;
 use super::departures::Departures;
+use super::overruns::Overruns;
 use super::round::Round;
 use super::startup::Startup;
 use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
+use super::stretch::Stretch;
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
 use crate::Ack;
 use crate::coupling::Coupling;
@@ -433,6 +435,7 @@ impl Delay {
         self.carried = Carried::default();
         (self.queue_delay, self.last_delay) = (0.0, 0.0);
         self.departures = Departures::default();
+        (self.overruns, self.stretch) = (Overruns::default(), Stretch::default());
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }

@@ -27,8 +27,8 @@
 //!   the buffer `1.2 W / srtt`, and `4 W / srtt` on paths too short for timers, where the window alone
 //!   limits. While the application limits, `(W - target) / srtt`, and no more than the path has
 //!   carried once it was the path that limited and unless delays vary, but at least `0.5 W / srtt`;
-//!   where its bursts overrun the queue, 1 to 1.5 times the rate at which they arrive (see `overruns`
-//!   and `stretch`);
+//!   where its bursts overrun the queue, however many rounds they take, 1 to 1.5 times the rate at
+//!   which they arrive (see `overruns` and `stretch`);
 //! - `p0` comes from *deep drains*: for a round no more is sent than 0.9 of what is delivered,
 //!   which no queue is too short for; siblings with short queues join, for the queue may be the
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
@@ -119,7 +119,8 @@ pub(crate) struct Delay {
     marked: bool,
     /// Rounds since the last one in which the application had nothing to send at times.
     busy_rounds: u32,
-    /// There was a steady round in which the application always had something to send.
+    /// There was a steady round in which the application always had something to send, since
+    /// start-up or since what had ended it turned out to be no queue.
     has_seen_limit: bool,
     srtt: f64,
     /// By how many seconds acknowledgements are held up on their way back, as far as that is none of
@@ -342,12 +343,14 @@ impl CongestionController for Delay {
         let mut losses = std::mem::take(&mut self.losses);
         // What an application always has data for is spaced evenly: found a few packets later, a
         // loss met the same queue.
-        let lost_sent_at = self.lost_sent_at.take().filter(|_| self.is_app_limited());
-        losses.delay = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
+        let lost_sent_at = self.lost_sent_at.take();
+        let around = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
+        losses.delay = around.filter(|_| self.is_app_limited());
         let lost = losses.lost;
-        if self.pauses() {
+        // Of what others keep full, they lose our packets too.
+        if self.pauses() && !matches!(self.mode, Mode::Compete(_)) {
             let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
-            let of_lost = losses.delay.unwrap_or(queued);
+            let of_lost = around.unwrap_or(queued);
             self.overruns
                 .add(f64::from(ack.packets), 0.0, queued >= least);
             self.overruns

@@ -12,7 +12,7 @@ pub(super) struct Overruns {
     /// Packets that did not wait, and those that did.
     low: Count,
     high: Count,
-    /// Some that waited were found lost in this round.
+    /// Some that waited were found lost since the last round that the application limited.
     is_new: bool,
     /// Times what the path carries.
     pace: f64,
@@ -44,6 +44,7 @@ impl Overruns {
     /// Packets that counted as lost arrived after all: others may as well.
     pub(super) fn on_spurious_loss(&mut self) {
         (self.low.lost, self.high.lost) = (0.0, 0.0);
+        self.is_new = false;
     }
 
     /// A round ends that the application limited. `dispersion` is how much more losses vary than

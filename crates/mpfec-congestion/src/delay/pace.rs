@@ -117,7 +117,7 @@ impl Delay {
                 let paced = if self.is_app_limited() {
                     // No queue stands that the target's packets would fill. Where a delay without
                     // one passes for it, what was carried may have been far less than fits.
-                    let is_known = self.has_seen_limit && self.noise.most() <= self.least_delay();
+                    let is_known = self.has_seen_limit && self.noise.swing() <= self.least_delay();
                     let known = is_known.then(|| self.rate_max.max(self.rate));
                     let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
                     (window - self.target()).min(carried).max(0.5 * window)
@@ -136,7 +136,13 @@ impl Delay {
     /// Packets per second at which bursts leave that would otherwise overrun the queue: their
     /// window may be one that nothing has ever filled.
     fn pace_of_bursts(&self) -> Option<f64> {
-        if !self.pauses() || matches!(self.mode, Mode::Compete(_)) {
+        let are_bursts = match self.mode {
+            Mode::Startup(_) => self.is_app_limited(),
+            // A block may take several rounds.
+            Mode::Steady(_) => self.pauses(),
+            Mode::Compete(_) => false,
+        };
+        if !are_bursts {
             return None;
         }
         Some(self.overruns.pace()? * self.refilled(self.stretch.rate()?))

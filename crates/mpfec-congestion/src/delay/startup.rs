@@ -248,7 +248,7 @@ impl Delay {
         }
     }
 
-    /// Seconds above the floor that pass for a queue.
+    /// Seconds above the floor from which on a delay passes for a queue.
     pub(super) fn least_delay(&self) -> f64 {
         let packet_time = 1.0 / self.rate.max(1.0);
         (self.floor_seconds() / 8.0)

@@ -255,7 +255,6 @@ impl Delay {
                     self.settle(round.acked / length);
                 }
             }
-            // An application that leaves the path idle now and then drains it by itself.
             Drain::No => self.reconsider_start(),
             Drain::First {
                 window,
@@ -280,9 +279,9 @@ impl Delay {
         self.bound_window();
     }
 
-    /// A drain has shown that a delay may be so far above the least RTT without a queue. Until drains
-    /// show it, it passes for the queue that ends start-up: if it explains all that has been seen
-    /// since, start-up may have ended too early.
+    /// Drains, or the rounds of an application that pauses, may have shown how far a delay is above the
+    /// least RTT without a queue. Until then it passes for the queue that ends start-up: if it explains
+    /// all that has been seen since, start-up may have ended too early.
     fn reconsider_start(&mut self) {
         let most = self.noise.most();
         if let Mode::Steady(steady) = &self.mode
@@ -404,7 +403,9 @@ impl Delay {
             return self.restart(round.delay_min());
         }
         // An application that leaves the path idle now and then drains it by itself.
-        if !round.app_limited {
+        if round.app_limited {
+            self.reconsider_start();
+        } else {
             self.start_drain();
         }
     }

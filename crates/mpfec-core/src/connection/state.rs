@@ -223,5 +223,6 @@ impl State {
     }
 }
 
-/// How often a close is said, unasked for: at once and after each PTO of the closing period.
+/// How often a close is said unasked for: at once, and after one and two thirds of the closing period,
+/// which is three PTO as a rule.
 const CLOSES: u32 = 3;

@@ -12,7 +12,7 @@ use crate::path::{MIN_PROBE_INTERVAL, Path, PathReason};
 /// Names a timer for logs and livelock reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
-    /// The closing or draining period ends.
+    /// The close is said again, or the closing or draining period ends.
     Close,
     /// Nothing arrived for too long.
     Idle,

@@ -396,7 +396,7 @@ impl Path {
     pub(crate) fn count_burst(&mut self, now: Instant, largest: u64) {
         let suspected = self.liveness.suspected_since();
         if let Some(burst) = self.silence.on_answer(now, self.srtt(), suspected) {
-            let overtaken = (largest + 1).saturating_sub(self.loss_threshold());
+            let overtaken = (largest + 1).saturating_sub(self.reordering.threshold());
             let (lost, runs) = self.space.take_lost_in_silence(burst, overtaken);
             self.loss.on_burst(lost, runs);
         }
