@@ -343,11 +343,11 @@ impl CongestionController for Delay {
         let mut losses = std::mem::take(&mut self.losses);
         // What an application always has data for is spaced evenly: found a few packets later, a
         // loss met the same queue.
-        let lost_sent_at = self.lost_sent_at.take();
+        let lost_sent_at = self.lost_sent_at.take().filter(|_| self.pauses());
         let around = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         losses.delay = around.filter(|_| self.is_app_limited());
         let lost = losses.lost;
-        // Of what others keep full, they lose our packets too.
+        // A queue that others keep full drops packets of ours at whatever pace they come.
         if self.pauses() && !matches!(self.mode, Mode::Compete(_)) {
             let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
             let of_lost = around.unwrap_or(queued);
