@@ -11,6 +11,8 @@ pub(super) struct Carried {
     /// The same on this path, fading by 3 % in each round that the application does not limit.
     lately: f64,
     last: f64,
+    /// Packets per second at which bursts came that did not fill the path.
+    bursts: f64,
 }
 
 impl Carried {
@@ -23,6 +25,22 @@ impl Carried {
         self.lately = (self.lately * kept).max(borne_out);
         self.own = (self.own * fading).max(borne_out);
         self.all = (self.all * fading).max(borne_out / part);
+        self.bursts *= fading;
+    }
+
+    /// Bursts of an application that does not fill the path arrive at so many packets per second.
+    pub(super) fn on_bursts(&mut self, rate: f64) {
+        self.bursts = self.bursts.max(rate);
+    }
+
+    /// Packets per second at which bursts came, 0 if none did.
+    pub(super) fn bursts(&self) -> f64 {
+        self.bursts
+    }
+
+    /// As [`Self::part`], of what bursts have shown as well: what others may share with us.
+    pub(super) fn shared(&self, part: f64) -> f64 {
+        self.part(part).max(part * self.bursts)
     }
 
     /// Packets per second on this path.
@@ -52,6 +70,7 @@ impl Carried {
         self.all *= scale;
         self.lately *= scale;
         self.last *= scale;
+        self.bursts *= scale;
     }
 }
 

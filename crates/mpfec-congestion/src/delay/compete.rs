@@ -1,13 +1,16 @@
 //! Beside flows that fill the buffer: a window that only loss stops, as theirs does.
 
 mod capacity;
+mod pauses;
 
 use std::time::Instant;
 
 use self::capacity::Capacity;
+use self::pauses::Pauses;
 use super::carried::Carried;
 use super::departures::Departures;
 use super::overruns::Overruns;
+use super::passed::Passed;
 use super::round::Round;
 use super::startup::Startup;
 use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
@@ -41,6 +44,7 @@ pub(super) struct Compete {
     stretch: u32,
     /// The delay has been high and steady: a test is to tell a queue from a longer path.
     may_be_longer: bool,
+    pauses: Pauses,
 }
 
 /// Our own part of the queue is taken away for a round, to see what remains.
@@ -178,6 +182,7 @@ impl Compete {
             standing: 0.0,
             stretch: 0,
             may_be_longer: false,
+            pauses: Pauses::default(),
         }
     }
 
@@ -187,6 +192,7 @@ impl Compete {
         self.growth.cwnd_prior *= scale;
         self.growth.c *= scale;
         self.capacity.resize(scale);
+        self.pauses.resize(scale);
         match &mut self.test {
             Test::No => {}
             Test::Draining {
@@ -298,18 +304,25 @@ impl Delay {
         let delay = self.queue_delay;
         let shrink = floor / (floor + delay);
         let packet_time = 1.0 / self.rate.max(1.0);
-        let (window, part) = (self.window, self.part);
+        let (window, part, srtt) = (self.window, self.part, self.srtt);
         let peak = self.rate_max;
-        let carried = self.carried.part(part);
+        let carried = self.carried.shared(part);
         let own = self.delivered_mean;
         let sibling_drains = self.sibling_drains;
         let is_short = self.evidence.delay_max() * peak < SHORT_QUEUE;
+        let share = self.share_of_peak();
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
+        let paused = round.app_limited && !limited;
+        self.window = compete.pauses.window(paused, window, srtt, share);
+        let noise = 2.0 * packet_time;
+        if compete.pauses.are_calm(paused, delay, noise) && delay > LONGER * floor {
+            return self.restart(delay);
+        }
         let is_known = compete.is_others || compete.capacity.is_confirmed();
         // A path that has a small part of a connection may be in one bottleneck with the others.
-        let known = peak.max(self.carried.all());
+        let known = peak.max(self.carried.all()).max(self.carried.shared(1.0));
         // As far as tests do not tell, the path carries what it carried, and others have some of it.
         let assumed = known.max(LEAST_CROWD * own / part);
         let tested = compete.capacity.get(known, assumed, floor + delay);
@@ -352,7 +365,7 @@ impl Delay {
         if compete.stretch >= STRETCH {
             // The delay is high and steady: a queue that hardly grows, or a longer path.
             let (least, most) = (compete.least, compete.most);
-            if least > 0.3 * floor && most - least < 0.1 * least {
+            if least > LONGER * floor && most - least < 0.1 * least {
                 compete.may_be_longer = true;
                 compete.cycle = LATEST_TEST;
             }
@@ -433,9 +446,11 @@ impl Delay {
     pub(super) fn restart(&mut self, delay: f64) {
         self.floor.rise(delay);
         self.carried = Carried::default();
+        self.has_seen_limit = false;
         (self.queue_delay, self.last_delay) = (0.0, 0.0);
         self.departures = Departures::default();
         (self.overruns, self.stretch) = (Overruns::default(), Stretch::default());
+        self.passed = Passed::default();
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }
@@ -475,5 +490,7 @@ const MOVES: f64 = 0.02;
 const HALF_OF_HALF: f64 = 0.25;
 /// Part of the queue that a test takes away at least, if it is one.
 const STAYS: f64 = 0.25;
+/// Part of the path's own delay that another path has more at least.
+const LONGER: f64 = 0.3;
 /// Rounds over which a delay that stays may be no queue.
 const STRETCH: u32 = 12;

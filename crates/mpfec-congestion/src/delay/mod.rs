@@ -7,8 +7,8 @@
 //! queue (see `evidence`).
 //!
 //! It starts with 20 packets, on a long path with as many as a faster sibling makes likely, on a slow
-//! one beside a fast sibling with fewer, and doubles them (see `startup`). The round that start-up leaves behind bounds the window by what it
-//! delivers (see `steady`).
+//! one beside a fast sibling with fewer, and doubles them (see `startup`). The round that start-up leaves
+//! behind bounds the window by what it delivers (see `steady`).
 //!
 //! With `floor` the RTT of the empty path, what its delay varies by included (see `noise`), `dq` the
 //! smallest RTT of a round above it, `W` the window in packets, `p0` the link's own share of loss:
@@ -46,7 +46,8 @@
 //!   taken from every RTT, and as many packets as arrive meanwhile are in flight besides (see
 //!   `held_up`);
 //! - a queue that stays when our part of it is taken away, or overflows far above our part twice, is
-//!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that
+//!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that stands
+//!   while the application pauses, longer than what was in flight can make it (see `others`), and one that
 //!   grows while we have far less than half of what the path carried at best; and who has far more
 //!   than that, while others fill a queue too short for drains to tell, answers every loss in it,
 //!   at whatever delay if it holds but a few packets, and grows slower than they do (see `others`).
@@ -63,6 +64,7 @@ mod noise;
 mod others;
 mod overruns;
 mod pace;
+mod passed;
 mod round;
 mod silence;
 mod stall;
@@ -83,6 +85,7 @@ use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
 use self::noise::Noise;
 use self::overruns::Overruns;
+use self::passed::Passed;
 use self::round::Round;
 use self::silence::Silence;
 use self::stall::Stall;
@@ -106,6 +109,7 @@ pub(crate) struct Delay {
     departures: Departures,
     stretch: Stretch,
     overruns: Overruns,
+    passed: Passed,
     /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
     lost_sent_at: Option<Instant>,
@@ -174,6 +178,7 @@ impl Delay {
             departures: Departures::default(),
             stretch: Stretch::default(),
             overruns: Overruns::default(),
+            passed: Passed::default(),
             losses: Losses::default(),
             lost_sent_at: None,
             is_held: false,
@@ -241,6 +246,11 @@ impl Delay {
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
         self.carried.on_round(delivered, self.part, length, limited);
+        let passed = self.passed.take();
+        if !limited {
+            self.carried
+                .on_bursts(passed.max(self.stretch.rate().unwrap_or(0.0)));
+        }
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
         self.queue_delay = round.delay_min();
@@ -335,6 +345,8 @@ impl CongestionController for Delay {
         }
         self.departures.on_ack(ack.sent_at, queued);
         let packet_time = 1.0 / self.rate.max(1.0);
+        self.passed
+            .on_ack(ack.sent_at, ack.sent_at + latest, f64::from(ack.packets));
         self.stretch.on_ack(
             Arrival::new(ack.sent_at, latest, delay, ack.route),
             f64::from(ack.packets),
@@ -480,6 +492,7 @@ impl CongestionController for Delay {
         }
         self.carried.resize(scale);
         self.stretch.resize(scale);
+        self.passed = Passed::default();
         let mut kept = scale;
         match &mut self.mode {
             Mode::Startup(startup) => {

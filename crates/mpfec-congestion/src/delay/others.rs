@@ -26,6 +26,8 @@ pub(super) struct Others {
     crowd: f64,
     /// Part of what the path carried at best that others have, a mean, 0..1.
     theirs: f64,
+    /// Rounds in a row in which a queue stood that cannot be ours, for the application paused.
+    while_paused: u32,
 }
 
 impl Delay {
@@ -35,6 +37,11 @@ impl Delay {
         0.5 * self.carried.part(self.part)
     }
 
+    /// The same, as far as bursts tell as well that did not fill it.
+    fn share_beside_bursts(&self) -> f64 {
+        0.5 * self.carried.shared(self.part)
+    }
+
     /// Whether we have less than an equal share.
     pub(super) fn is_weak(&self) -> bool {
         self.delivered_mean < self.equal_share()
@@ -42,7 +49,7 @@ impl Delay {
 
     /// The window of an equal share: where one returns to quickly that had given way for too long.
     pub(super) fn share_of_peak(&self) -> f64 {
-        self.window.max(self.equal_share() * self.srtt)
+        self.window.max(self.share_beside_bursts() * self.srtt)
     }
 
     /// What a round shows of others: less in flight than fills the path makes no queue.
@@ -75,6 +82,31 @@ impl Delay {
         }
         let theirs = (1.0 - delivered / carried).max(0.0);
         others.theirs += (theirs - others.theirs) / WATCHED;
+    }
+
+    /// Whether a queue stands for rounds although the application pauses, and had too little in flight
+    /// for it to be ours: somebody else fills it, or the path has become longer. Our window is too
+    /// small for either, and taking it down as if the queue were ours would starve the application.
+    pub(super) fn meets_others(&mut self, round: &Round, limited: bool) -> bool {
+        let floor = self.floor_seconds();
+        let least = (STANDING * floor)
+            .max(STANDING_DELAY)
+            .max(self.noise.swing());
+        let held = self.carried.shared(self.part) * (floor + self.queue_delay);
+        let stands = self.queue_delay > least
+            && floor >= QUEUE_NOISE
+            && round.in_flight_max < PAUSED_PART * held;
+        let survives = self.evidence.baseline() < TCP_SURVIVES;
+        let Mode::Steady(steady) = &mut self.mode else {
+            return false;
+        };
+        let others = &mut steady.others;
+        if !round.app_limited || limited || !stands {
+            others.while_paused = 0;
+            return false;
+        }
+        others.while_paused += 1;
+        survives && others.while_paused >= PAUSED_ROUNDS
     }
 
     /// Our share of a short queue that others use as well, if it is more than an equal one: then
@@ -158,7 +190,7 @@ impl Delay {
         let is_behind = limited
             && floor >= QUEUE_NOISE
             && self.evidence.baseline() < 0.5 * TCP_SURVIVES
-            && self.delivered_mean < FAR_LESS * self.equal_share()
+            && self.delivered_mean < FAR_LESS * self.share_beside_bursts()
             && delay * carried > ours;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -215,6 +247,13 @@ const FAR_LESS: f64 = 0.8;
 const ROUNDS: u32 = 4;
 /// By how much a queue that others fill grows meanwhile.
 const GROWN: f64 = 1.2;
+/// Part of what path and queue hold together; with less of it in flight, not all of it is ours.
+const PAUSED_PART: f64 = 0.7;
+/// Rounds that an application pauses in, in which a queue of our own would be gone.
+const PAUSED_ROUNDS: u32 = 3;
+/// Delay of a queue that no burst of ours leaves: part of the path's own, and seconds.
+const STANDING: f64 = 0.3;
+const STANDING_DELAY: f64 = 0.01;
 /// Rounds over which others are watched.
 const WATCHED: f64 = 100.0;
 /// Part of what a path held at best that no queue of ours stands with.

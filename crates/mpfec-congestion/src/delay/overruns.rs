@@ -50,15 +50,19 @@ impl Overruns {
     /// A round ends that the application limited. `dispersion` is how much more losses vary than
     /// independent ones.
     pub(super) fn on_round(&mut self, dispersion: f64) {
-        let overrun = self.high.share() - self.low.share();
-        let is_overrun =
-            self.high.packets >= ENOUGH && overrun > TOLERATED + 2.0 * self.error(dispersion);
+        let is_overrun = self.show_queue(dispersion);
         // Slower bursts do not wait, so that nothing takes the place of what was lost: it slows once.
         self.pace = if std::mem::take(&mut self.is_new) && is_overrun {
             (SLOWS * self.pace).max(LEAST)
         } else {
             (RECOVERS * self.pace).min(UNBOUND)
         };
+    }
+
+    /// Whether more of what waited was lost than of what did not, by more than chance explains.
+    pub(super) fn show_queue(&self, dispersion: f64) -> bool {
+        let overrun = self.high.share() - self.low.share();
+        self.high.packets >= ENOUGH && overrun > TOLERATED + 2.0 * self.error(dispersion)
     }
 
     /// Standard deviation of the difference between the two shares if nothing overran, one packet

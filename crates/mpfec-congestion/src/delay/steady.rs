@@ -114,15 +114,24 @@ impl Steady {
 }
 
 impl Delay {
+    /// Share of the packets that the queue has dropped, as far as delays tell: 0 if they do not show it.
+    /// An application that pauses has few packets at a time, so that some losses among them are soon
+    /// there by chance: they count only if those of many bursts show it too.
+    fn lost_at_queue(&self) -> f64 {
+        if !self.pauses() {
+            self.evidence.at_high_delay()
+        } else if self.overruns.show_queue(self.evidence.dispersion()) {
+            self.evidence.at_high_delay_of_pauses()
+        } else {
+            0.0
+        }
+    }
+
     pub(super) fn steady_on_round(&mut self, round: &Round, limited: bool, length: f64) {
         let target = self.target();
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);
-        let at_high_delay = if self.pauses() {
-            self.evidence.at_high_delay_of_pauses()
-        } else {
-            self.evidence.at_high_delay()
-        };
+        let at_high_delay = self.lost_at_queue();
         // What the application limits fills no queue, and overflows none before its delay shows.
         let excess = if round.app_limited && self.queue_delay < QUEUE_NOISE {
             0.0
@@ -132,6 +141,10 @@ impl Delay {
             at_high_delay.max(self.evidence.overload())
         };
         self.watch_others(round, limited);
+        if self.meets_others(round, limited) {
+            self.window = self.share_of_peak();
+            return self.compete(self.window);
+        }
         let is_excessive = self.excessive_share().is_some();
         let excess = if is_excessive && !round.app_limited {
             let lost = if self.is_crowded() {
@@ -413,7 +426,8 @@ impl Delay {
     /// Whether the delay has risen at once, and stays as it is although the window has fallen by
     /// two fifths: it is no queue that makes the path longer.
     fn is_longer_path(&mut self, target: f64) -> bool {
-        let (window, delay, rate) = (self.window, self.queue_delay, self.rate_max);
+        let (window, delay) = (self.window, self.queue_delay);
+        let rate = self.rate_max.max(self.carried.bursts());
         let least = (2.0 * target).max(2.0 * SHORT_QUEUE);
         let is_high = delay * rate >= least && delay > 0.25 * self.floor_seconds();
         let Mode::Steady(steady) = &mut self.mode else {

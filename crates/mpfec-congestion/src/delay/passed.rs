@@ -1,0 +1,123 @@
+//! How fast bursts pass that do not fill the path.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// The rate at which some packets passed that left one behind the other, whether they waited or not:
+/// the path carries as much at least.
+///
+/// An application that pauses shows nothing else of what others could have of the path. Packets never
+/// pass faster than they left, so that acknowledgements which come together show no more than that.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Passed {
+    /// The newest packets of the last acknowledgements.
+    recent: VecDeque<Sample>,
+    /// What the acknowledgement before has shown: one alone may be chance.
+    last: f64,
+    rate: f64,
+}
+
+/// When the newest packet of an acknowledgement left, when it came, and how many were acknowledged.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    sent_at: Instant,
+    at: Instant,
+    packets: f64,
+}
+
+impl Passed {
+    /// An acknowledgement of so many packets, the newest of which left at `sent_at` and came at `at`.
+    pub(super) fn on_ack(&mut self, sent_at: Instant, at: Instant, packets: f64) {
+        let newest = Sample {
+            sent_at,
+            at,
+            packets,
+        };
+        let shown = self.rate_until(&newest);
+        let before = std::mem::replace(&mut self.last, shown);
+        self.rate = self.rate.max(shown.min(before));
+        if self.recent.len() >= KEPT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(newest);
+    }
+
+    /// Packets per second of the fewest acknowledgements before this one that are for enough packets;
+    /// 0 if there are none.
+    fn rate_until(&self, newest: &Sample) -> f64 {
+        let mut packets = newest.packets;
+        for earlier in self.recent.iter().rev() {
+            if packets >= ENOUGH {
+                let left = newest.sent_at.saturating_duration_since(earlier.sent_at);
+                let came = newest.at.saturating_duration_since(earlier.at);
+                let span = left.max(came).as_secs_f64();
+                return if span > 0.0 { packets / span } else { 0.0 };
+            }
+            packets += earlier.packets;
+        }
+        0.0
+    }
+
+    /// Packets per second since this was asked last, 0 if none passed.
+    pub(super) fn take(&mut self) -> f64 {
+        std::mem::take(&mut self.rate)
+    }
+}
+
+/// Packets behind the first of those that are looked at.
+const ENOUGH: f64 = 3.0;
+/// Acknowledgements that are looked back at: one may be for a single packet.
+const KEPT: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What bursts of six packets show that leave every `gap_us` and come `stretched` times as far
+    /// apart, acknowledged in pairs.
+    fn passed(gap_us: u64, stretched: u32) -> f64 {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let start = Instant::now();
+        let mut passed = Passed::default();
+        for burst in 0..10 {
+            let begins = start + burst * Duration::from_millis(100);
+            for index in [1, 3, 5] {
+                let after = index * Duration::from_micros(gap_us);
+                let came = begins + Duration::from_millis(50) + stretched * after;
+                passed.on_ack(begins + after, came, 2.0);
+            }
+        }
+        passed.take()
+    }
+
+    #[test]
+    fn bursts_that_pass_show_the_pace_at_which_they_left() {
+        assert_eq!(passed(1000, 1), 1000.0);
+    }
+
+    #[test]
+    fn bursts_that_the_path_pulls_apart_show_what_it_carries() {
+        assert_eq!(passed(500, 4), 500.0);
+    }
+
+    #[test]
+    fn acknowledgements_that_come_at_once_show_no_more_than_left() {
+        assert_eq!(passed(1000, 0), 1000.0);
+    }
+
+    #[test]
+    fn packets_that_left_and_came_at_once_show_nothing() {
+        assert_eq!(passed(0, 0), 0.0);
+    }
+
+    #[test]
+    fn what_was_shown_is_taken_once() {
+        let mut passed = Passed {
+            rate: 5.0,
+            ..Passed::default()
+        };
+        assert_eq!((passed.take(), passed.take()), (5.0, 0.0));
+    }
+}
