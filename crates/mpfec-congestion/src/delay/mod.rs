@@ -246,7 +246,7 @@ impl Delay {
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
         self.carried.on_round(delivered, self.part, length, limited);
-        let passed = self.passed.take();
+        let passed = self.passed.on_round();
         if !limited {
             self.carried
                 .on_bursts(passed.max(self.stretch.rate().unwrap_or(0.0)));

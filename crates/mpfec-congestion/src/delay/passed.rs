@@ -12,9 +12,9 @@ use std::time::Instant;
 pub(super) struct Passed {
     /// The newest packets of the last acknowledgements.
     recent: VecDeque<Sample>,
-    /// What the acknowledgement before has shown: one alone may be chance.
+    /// The most in the present round, and in the last one that showed some: one alone may be chance.
+    most: f64,
     last: f64,
-    rate: f64,
 }
 
 /// When the newest packet of an acknowledgement left, when it came, and how many were acknowledged.
@@ -33,9 +33,7 @@ impl Passed {
             at,
             packets,
         };
-        let shown = self.rate_until(&newest);
-        let before = std::mem::replace(&mut self.last, shown);
-        self.rate = self.rate.max(shown.min(before));
+        self.most = self.most.max(self.rate_until(&newest));
         if self.recent.len() >= KEPT {
             self.recent.pop_front();
         }
@@ -58,9 +56,15 @@ impl Passed {
         0.0
     }
 
-    /// Packets per second since this was asked last, 0 if none passed.
-    pub(super) fn take(&mut self) -> f64 {
-        std::mem::take(&mut self.rate)
+    /// A round ends: packets per second that have passed in it and in an earlier one, 0 if it showed
+    /// none.
+    pub(super) fn on_round(&mut self) -> f64 {
+        let most = std::mem::take(&mut self.most);
+        if most > 0.0 {
+            most.min(std::mem::replace(&mut self.last, most))
+        } else {
+            0.0
+        }
     }
 }
 
@@ -75,21 +79,23 @@ mod tests {
 
     use super::*;
 
-    /// What bursts of six packets show that leave every `gap_us` and come `stretched` times as far
-    /// apart, acknowledged in pairs.
+    /// What two rounds show of a burst of six packets each that leave every `gap_us` and come `stretched`
+    /// times as far apart, acknowledged in pairs.
     fn passed(gap_us: u64, stretched: u32) -> f64 {
         #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
         let start = Instant::now();
         let mut passed = Passed::default();
-        for burst in 0..10 {
+        let [first, second] = [0, 1].map(|burst| {
             let begins = start + burst * Duration::from_millis(100);
             for index in [1, 3, 5] {
                 let after = index * Duration::from_micros(gap_us);
                 let came = begins + Duration::from_millis(50) + stretched * after;
                 passed.on_ack(begins + after, came, 2.0);
             }
-        }
-        passed.take()
+            passed.on_round()
+        });
+        assert_eq!(first, 0.0, "one alone says nothing");
+        second
     }
 
     #[test]
@@ -108,16 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_left_and_came_at_once_show_nothing() {
-        assert_eq!(passed(0, 0), 0.0);
-    }
-
-    #[test]
-    fn what_was_shown_is_taken_once() {
+    fn rounds_without_a_burst_say_nothing_and_take_nothing_back() {
         let mut passed = Passed {
-            rate: 5.0,
+            most: 5.0,
+            last: 7.0,
             ..Passed::default()
         };
-        assert_eq!((passed.take(), passed.take()), (5.0, 0.0));
+        assert_eq!((passed.on_round(), passed.on_round()), (5.0, 0.0));
+        passed.most = 6.0;
+        assert_eq!(passed.on_round(), 5.0);
     }
 }
