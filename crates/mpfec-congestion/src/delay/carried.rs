@@ -33,14 +33,15 @@ impl Carried {
         self.bursts = self.bursts.max(rate);
     }
 
-    /// Packets per second at which bursts came, 0 if none did.
+    /// Packets per second at which bursts came, no more than a few times what was carried for a round: a
+    /// burst may show the rate of a faster link, or of a shaper that saves up. 0 if none came.
     pub(super) fn bursts(&self) -> f64 {
-        self.bursts
+        self.bursts.min(MOST_OF_BURSTS * self.own)
     }
 
     /// As [`Self::part`], of what bursts have shown as well: what others may share with us.
     pub(super) fn shared(&self, part: f64) -> f64 {
-        self.part(part).max(part * self.bursts)
+        self.part(part).max(part * self.bursts())
     }
 
     /// Packets per second on this path.
@@ -76,6 +77,9 @@ impl Carried {
 
 /// Seconds in which what is known fades to `1 / e`.
 const FADES: f64 = 300.0;
+/// Times what was carried for a round that bursts may show. With half of it, an equal share is still
+/// more than what the application writes.
+const MOST_OF_BURSTS: f64 = 3.0;
 /// What a round leaves of what is known of late.
 pub(super) const KEPT_LATELY: f64 = 0.97;
 
@@ -114,6 +118,19 @@ mod tests {
         assert!((490.0..=500.0).contains(&part), "{part}");
         let most = carried.part(1.0);
         assert!((890.0..=900.0).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn bursts_show_what_others_may_share_three_times_what_was_carried_at_most() {
+        let mut carried = Carried::default();
+        for _ in 0..2 {
+            carried.on_round(100.0, 1.0, 0.05, false);
+        }
+        carried.on_bursts(250.0);
+        assert_eq!((carried.shared(1.0), carried.shared(0.5)), (250.0, 125.0));
+        assert_eq!(carried.part(1.0), 100.0, "what was carried is as before");
+        carried.on_bursts(5000.0);
+        assert_eq!(carried.shared(1.0), 300.0);
     }
 
     #[test]

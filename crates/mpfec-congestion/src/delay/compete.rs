@@ -304,27 +304,36 @@ impl Delay {
         let delay = self.queue_delay;
         let shrink = floor / (floor + delay);
         let packet_time = 1.0 / self.rate.max(1.0);
-        let (window, part, srtt) = (self.window, self.part, self.srtt);
+        let (window, part) = (self.window, self.part);
+        let srtt = self.srtt.max(floor);
         let peak = self.rate_max;
         let carried = self.carried.shared(part);
         let own = self.delivered_mean;
         let sibling_drains = self.sibling_drains;
         let is_short = self.evidence.delay_max() * peak < SHORT_QUEUE;
         let share = self.share_of_peak();
+        let noise = (2.0 / self.carried.shared(1.0).max(self.rate).max(1.0)).min(0.004);
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
         let paused = round.app_limited && !limited;
-        self.window = compete.pauses.window(paused, window, srtt, share);
-        let noise = 2.0 * packet_time;
-        if compete.pauses.are_calm(paused, delay, noise) && delay > LONGER * floor {
-            return self.restart(delay);
+        let window = compete.pauses.window(paused, window, srtt, share);
+        self.window = window;
+        if compete.pauses.is_calm(paused, delay, noise) {
+            // A delay that is short for the path may be what the last of others has left.
+            return if delay > LONGER * floor {
+                self.restart(delay)
+            } else {
+                self.stop_competing()
+            };
         }
         let is_known = compete.is_others || compete.capacity.is_confirmed();
         // A path that has a small part of a connection may be in one bottleneck with the others.
-        let known = peak.max(self.carried.all()).max(self.carried.shared(1.0));
+        let known = peak.max(self.carried.all());
         // As far as tests do not tell, the path carries what it carried, and others have some of it.
-        let assumed = known.max(LEAST_CROWD * own / part);
+        let assumed = known
+            .max(self.carried.shared(1.0))
+            .max(LEAST_CROWD * own / part);
         let tested = compete.capacity.get(known, assumed, floor + delay);
         let tested = tested.filter(|_| is_known);
         let tested = tested.map(|tested| part * tested);
@@ -442,15 +451,20 @@ impl Delay {
         self.evidence.forget_recent();
     }
 
+    /// What the path carried says nothing any more.
+    pub(super) fn forget_rates(&mut self) {
+        self.carried = Carried::default();
+        (self.stretch, self.passed) = (Stretch::default(), Passed::default());
+        self.has_seen_limit = false;
+    }
+
     /// The path has become longer by `delay` seconds: it is explored anew.
     pub(super) fn restart(&mut self, delay: f64) {
         self.floor.rise(delay);
-        self.carried = Carried::default();
-        self.has_seen_limit = false;
+        self.forget_rates();
         (self.queue_delay, self.last_delay) = (0.0, 0.0);
         self.departures = Departures::default();
-        (self.overruns, self.stretch) = (Overruns::default(), Stretch::default());
-        self.passed = Passed::default();
+        self.overruns = Overruns::default();
         self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }

@@ -247,9 +247,9 @@ impl Delay {
         }
         self.carried.on_round(delivered, self.part, length, limited);
         let passed = self.passed.on_round();
+        let arrived = self.stretch.take_new().unwrap_or(0.0);
         if !limited {
-            self.carried
-                .on_bursts(passed.max(self.stretch.rate().unwrap_or(0.0)));
+            self.carried.on_bursts(passed.max(arrived));
         }
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);

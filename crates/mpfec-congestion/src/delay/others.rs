@@ -4,7 +4,7 @@
 use super::compete::{law, slowdown};
 use super::round::Round;
 use super::steady::{Drain, ONE_PACKET, QUIET, TCP_SURVIVES};
-use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
+use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode, QUEUE_NOISE};
 
 /// What shows others from round to round.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +49,8 @@ impl Delay {
 
     /// The window of an equal share: where one returns to quickly that had given way for too long.
     pub(super) fn share_of_peak(&self) -> f64 {
-        self.window.max(self.share_beside_bursts() * self.srtt)
+        let share = self.share_beside_bursts() * self.srtt;
+        self.window.max(share.min(MAX_WINDOW))
     }
 
     /// What a round shows of others: less in flight than fills the path makes no queue.
@@ -96,7 +97,7 @@ impl Delay {
         let stands = self.queue_delay > least
             && floor >= QUEUE_NOISE
             && round.in_flight_max < PAUSED_PART * held;
-        let survives = self.evidence.baseline() < TCP_SURVIVES;
+        let survives = self.evidence.knows_baseline() && self.evidence.baseline() < TCP_SURVIVES;
         let Mode::Steady(steady) = &mut self.mode else {
             return false;
         };

@@ -9,60 +9,41 @@ use super::count::Count;
 /// tell what the link itself loses, without a drain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overruns {
-    /// Packets that did not wait, and those that did.
-    low: Count,
-    high: Count,
+    lately: Split,
+    /// Since a loss was last answered.
+    unanswered: Split,
     /// Some that waited were found lost since the last round that the application limited.
     is_new: bool,
     /// Times what the path carries.
     pace: f64,
 }
 
-impl Default for Overruns {
-    fn default() -> Self {
-        Self {
-            low: Count::default(),
-            high: Count::default(),
-            is_new: false,
-            pace: UNBOUND,
-        }
-    }
+/// Packets that did not wait, and those that did.
+#[derive(Debug, Clone, Copy, Default)]
+struct Split {
+    low: Count,
+    high: Count,
 }
 
-impl Overruns {
-    /// `packets` were accounted for, `lost` of them as lost, which met a queue or none.
-    pub(super) fn add(&mut self, packets: f64, lost: f64, has_waited: bool) {
+impl Split {
+    fn add(&mut self, packets: f64, lost: f64, has_waited: bool, memory: f64) {
         let count = if has_waited {
             &mut self.high
         } else {
             &mut self.low
         };
-        count.add(packets, lost, MEMORY);
-        self.is_new |= has_waited && lost > 0.0;
+        count.add(packets, lost, memory);
     }
 
-    /// Packets that counted as lost arrived after all: others may as well.
-    pub(super) fn on_spurious_loss(&mut self) {
+    fn forget_losses(&mut self) {
         (self.low.lost, self.high.lost) = (0.0, 0.0);
-        self.is_new = false;
     }
 
-    /// A round ends that the application limited. `dispersion` is how much more losses vary than
-    /// independent ones.
-    pub(super) fn on_round(&mut self, dispersion: f64) {
-        let is_overrun = self.show_queue(dispersion);
-        // Slower bursts do not wait, so that nothing takes the place of what was lost: it slows once.
-        self.pace = if std::mem::take(&mut self.is_new) && is_overrun {
-            (SLOWS * self.pace).max(LEAST)
-        } else {
-            (RECOVERS * self.pace).min(UNBOUND)
-        };
-    }
-
-    /// Whether more of what waited was lost than of what did not, by more than chance explains.
-    pub(super) fn show_queue(&self, dispersion: f64) -> bool {
+    /// Whether the share lost of those that waited is larger, by more than `tolerated` and so many
+    /// standard deviations.
+    fn shows_queue(&self, tolerated: f64, sigmas: f64, dispersion: f64) -> bool {
         let overrun = self.high.share() - self.low.share();
-        self.high.packets >= ENOUGH && overrun > TOLERATED + 2.0 * self.error(dispersion)
+        self.high.packets >= ENOUGH && overrun > tolerated + sigmas * self.error(dispersion)
     }
 
     /// Standard deviation of the difference between the two shares if nothing overran, one packet
@@ -73,6 +54,56 @@ impl Overruns {
         let inverse = 1.0 / self.low.packets.max(1.0) + 1.0 / self.high.packets.max(1.0);
         (dispersion * share * (1.0 - share) * inverse).sqrt()
     }
+}
+
+impl Default for Overruns {
+    fn default() -> Self {
+        Self {
+            lately: Split::default(),
+            unanswered: Split::default(),
+            is_new: false,
+            pace: UNBOUND,
+        }
+    }
+}
+
+impl Overruns {
+    /// `packets` were accounted for, `lost` of them as lost, which met a queue or none.
+    pub(super) fn add(&mut self, packets: f64, lost: f64, has_waited: bool) {
+        self.lately.add(packets, lost, has_waited, MEMORY);
+        self.unanswered.add(packets, lost, has_waited, LONG_MEMORY);
+        self.is_new |= has_waited && lost > 0.0;
+    }
+
+    /// Packets that counted as lost arrived after all: others may as well.
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.lately.forget_losses();
+        self.unanswered.forget_losses();
+        self.is_new = false;
+    }
+
+    /// The window has answered what was lost so far.
+    pub(super) fn answer(&mut self) {
+        self.unanswered = Split::default();
+    }
+
+    /// A round ends that the application limited. `dispersion` is how much more losses vary than
+    /// independent ones.
+    pub(super) fn on_round(&mut self, dispersion: f64) {
+        let is_overrun = self.lately.shows_queue(TOLERATED, PACES, dispersion);
+        // Slower bursts do not wait, so that nothing takes the place of what was lost: it slows once.
+        self.pace = if std::mem::take(&mut self.is_new) && is_overrun {
+            (SLOWS * self.pace).max(LEAST)
+        } else {
+            (RECOVERS * self.pace).min(UNBOUND)
+        };
+    }
+
+    /// Whether more of what waited was lost than of what did not, by more than chance explains, since
+    /// the window last answered a loss.
+    pub(super) fn show_queue(&self, dispersion: f64) -> bool {
+        self.unanswered.shows_queue(0.0, CUTS, dispersion)
+    }
 
     /// How many times what the path carries bursts may be paced at; `None` if they overrun
     /// nothing.
@@ -81,12 +112,16 @@ impl Overruns {
     }
 }
 
-/// Packets that count.
+/// Packets that count for the pace, and for the window.
 const MEMORY: f64 = 300.0;
+const LONG_MEMORY: f64 = 1500.0;
 /// Packets that waited, which are too few to judge by.
 const ENOUGH: f64 = 10.0;
 /// Share of packets that may be lost for waiting.
 const TOLERATED: f64 = 0.02;
+/// Standard deviations that slow bursts, and that cut the window.
+const PACES: f64 = 2.0;
+const CUTS: f64 = 2.5;
 /// What remains of the pace after a round of overruns, and what becomes of it after another.
 const SLOWS: f64 = 0.9;
 const RECOVERS: f64 = 1.003;
@@ -140,6 +175,23 @@ mod tests {
             overruns.on_round(1.0);
         }
         assert!(overruns.pace().is_none_or(|pace| pace > slowed));
+    }
+
+    #[test]
+    fn what_was_lost_before_an_answer_does_not_cut_again() {
+        let mut overruns = after(4, 0.0, 0.3);
+        assert!(overruns.show_queue(1.0));
+        overruns.answer();
+        overruns.add(6.0, 0.0, false);
+        overruns.add(18.0, 3.0, true);
+        assert!(!overruns.show_queue(1.0), "three of 24 may be chance");
+    }
+
+    #[test]
+    fn a_queue_that_drops_one_packet_in_sixty_is_seen_in_many_bursts() {
+        assert!(!after(10, 0.0, 0.016).show_queue(1.0));
+        assert!(after(100, 0.0, 0.016).show_queue(1.0));
+        assert!(!after(100, 0.016, 0.0).show_queue(1.0));
     }
 
     #[test]

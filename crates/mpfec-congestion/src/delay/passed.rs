@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use super::HOST_NOISE;
+
 /// The rate at which some packets passed that left one behind the other, whether they waited or not:
 /// the path carries as much at least.
 ///
 /// An application that pauses shows nothing else of what others could have of the path. Packets never
-/// pass faster than they left, so that acknowledgements which come together show no more than that.
+/// pass faster than they left, so that acknowledgements which come together show no more than that;
+/// those of packets that others have overtaken show nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Passed {
     /// The newest packets of the last acknowledgements.
@@ -33,6 +36,14 @@ impl Passed {
             at,
             packets,
         };
+        match self.recent.back_mut() {
+            Some(last) if sent_at < last.sent_at => return,
+            Some(last) if sent_at == last.sent_at => {
+                (last.at, last.packets) = (at, last.packets + packets);
+                return;
+            }
+            _ => {}
+        }
         self.most = self.most.max(self.rate_until(&newest));
         if self.recent.len() >= KEPT {
             self.recent.pop_front();
@@ -40,16 +51,16 @@ impl Passed {
         self.recent.push_back(newest);
     }
 
-    /// Packets per second of the fewest acknowledgements before this one that are for enough packets;
-    /// 0 if there are none.
+    /// Packets per second of the fewest acknowledgements before this one that are for enough packets
+    /// and time; 0 if there are none.
     fn rate_until(&self, newest: &Sample) -> f64 {
         let mut packets = newest.packets;
         for earlier in self.recent.iter().rev() {
-            if packets >= ENOUGH {
-                let left = newest.sent_at.saturating_duration_since(earlier.sent_at);
-                let came = newest.at.saturating_duration_since(earlier.at);
-                let span = left.max(came).as_secs_f64();
-                return if span > 0.0 { packets / span } else { 0.0 };
+            let left = newest.sent_at.saturating_duration_since(earlier.sent_at);
+            let came = newest.at.saturating_duration_since(earlier.at);
+            let span = left.max(came).as_secs_f64();
+            if packets >= ENOUGH && span >= HOST_NOISE {
+                return packets / span;
             }
             packets += earlier.packets;
         }
@@ -70,8 +81,8 @@ impl Passed {
 
 /// Packets behind the first of those that are looked at.
 const ENOUGH: f64 = 3.0;
-/// Acknowledgements that are looked back at: one may be for a single packet.
-const KEPT: usize = 4;
+/// Acknowledgements that are looked back at: one may be for a single packet, and many come at once.
+const KEPT: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -111,6 +122,34 @@ mod tests {
     #[test]
     fn acknowledgements_that_come_at_once_show_no_more_than_left() {
         assert_eq!(passed(1000, 0), 1000.0);
+    }
+
+    #[test]
+    fn packets_of_one_call_whose_acknowledgements_come_at_once_show_nothing() {
+        assert_eq!(passed(0, 0), 0.0);
+        assert_eq!(passed(10, 2), 0.0);
+    }
+
+    #[test]
+    fn a_packet_that_others_have_overtaken_shows_nothing() {
+        #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+        let start = Instant::now();
+        for overtaking in [2_u32, 4, 8] {
+            let mut passed = Passed::default();
+            let mut shown: f64 = 0.0;
+            for round in 0..5 {
+                let begins = start + round * Duration::from_millis(100);
+                let at = |index: u32| begins + index * Duration::from_millis(1);
+                for index in (0..20).filter(|index| *index != 5) {
+                    passed.on_ack(at(index), at(index + 50), 1.0);
+                    if index == 5 + overtaking {
+                        passed.on_ack(at(5), at(index + 50), 1.0);
+                    }
+                }
+                shown = shown.max(passed.on_round());
+            }
+            assert!((900.0..1400.0).contains(&shown), "{overtaking}: {shown:.0}");
+        }
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::carried::Carried;
 use super::compete::Test;
 use super::floor::Floors;
 use super::noise::Noise;
@@ -40,7 +39,7 @@ impl Delay {
             self.window = self.window.min(self.initial_window);
             self.floor = Floors::default();
             self.noise = Noise::default();
-            self.carried = Carried::default();
+            self.forget_rates();
             self.mode = Mode::Startup(Startup::new(self.window));
         } else {
             match &mut self.mode {

@@ -240,6 +240,7 @@ impl Delay {
             }
             self.marked = false;
             self.evidence.answer();
+            self.overruns.answer();
             return;
         }
         steady.quiet_rounds = steady.quiet_rounds.saturating_add(1);
@@ -255,6 +256,10 @@ impl Delay {
             1.003
         };
         let is_first_round = std::mem::take(&mut steady.is_first_round);
+        if is_first_round {
+            // What start-up has overrun is answered by its end.
+            self.overruns.answer();
+        }
         if steady.drain == Drain::No {
             self.heed_ceiling(round, limited);
         }

@@ -15,6 +15,7 @@ pub(super) struct Stretch {
     last: Option<(Arrival, f64)>,
     packets: f64,
     rate: f64,
+    is_new: bool,
 }
 
 /// The newest packet that an acknowledgement is for.
@@ -66,12 +67,18 @@ impl Stretch {
         let grown = last.delay - first.delay;
         if packets >= ENOUGH && span > 0.0 && grown >= (GROWN * span).max(NOISE) {
             self.rate = super::approach(self.rate, packets / span);
+            self.is_new = true;
         }
     }
 
     /// Packets per second, the mean of the last few stretches; `None` if there was none.
     pub(super) fn rate(&self) -> Option<f64> {
         (self.rate > 0.0).then_some(self.rate)
+    }
+
+    /// The same, of stretches that have ended since this was asked last.
+    pub(super) fn take_new(&mut self) -> Option<f64> {
+        std::mem::take(&mut self.is_new).then_some(self.rate)
     }
 
     /// A packet of before is `scale` packets now.

@@ -57,6 +57,7 @@ const FILES: &[(&str, &str)] = files![
     "jitter.toml",
     "upload.toml",
     "weak-link.toml",
+    "blocks-busy.toml",
 ];
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod model;
 mod moves;
 mod narrow;
 mod overflow;
+mod paced;
 mod parity;
 mod path_dies;
 mod paths;

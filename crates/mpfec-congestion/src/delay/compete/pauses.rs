@@ -26,7 +26,7 @@ struct Calm {
 
 impl Pauses {
     /// The window for the next round, of `window` packets in the last one and a round trip of `srtt`
-    /// seconds: no more than `most`, that of an equal share, if the application `paused`.
+    /// seconds: `most`, that of an equal share, at most if the application `paused`.
     pub(super) fn window(&mut self, paused: bool, window: f64, srtt: f64, most: f64) -> f64 {
         let kept = if paused && self.window > 0.0 {
             self.rate *= window / self.window;
@@ -39,9 +39,9 @@ impl Pauses {
         kept
     }
 
-    /// Whether the path itself is longer by `delay` seconds, which have hardly moved in many rounds that
-    /// the application paused in, not by more than `noise`: nobody's queue is so calm for so long.
-    pub(super) fn are_calm(&mut self, paused: bool, delay: f64, noise: f64) -> bool {
+    /// Whether a delay of `delay` seconds has hardly moved in many rounds that the application paused in,
+    /// not by more than `noise`: nobody's queue is so calm for so long, so it is the path's own.
+    pub(super) fn is_calm(&mut self, paused: bool, delay: f64, noise: f64) -> bool {
         let calm = &mut self.calm;
         if calm.rounds == 0 {
             (calm.least, calm.most) = (delay, delay);
@@ -124,7 +124,7 @@ mod tests {
     /// Rounds until a path counts as longer whose delay is `delay(round)`, of 100 rounds.
     fn longer_after(delay: impl Fn(u32) -> f64, paused: impl Fn(u32) -> bool) -> Option<u32> {
         let mut pauses = Pauses::default();
-        (1..=100).find(|round| pauses.are_calm(paused(*round), delay(*round), 0.001))
+        (1..=100).find(|round| pauses.is_calm(paused(*round), delay(*round), 0.001))
     }
 
     #[test]

@@ -1,0 +1,134 @@
+//! Blocks of an application that pauses are not held up by a window taken down for nothing.
+
+use mpfec_sim::scenario::{RunResult, Scenario};
+
+fn run(scenario: &Scenario, case: usize, seed: u64) -> RunResult {
+    let result = scenario.run(case, 0, seed);
+    assert_eq!(result.failure, None, "seed {seed}");
+    result
+}
+
+fn metric(result: &RunResult, metric: &str) -> f64 {
+    result.metric(metric).expect("it is measured")
+}
+
+/// Of a few packets at a time some are soon lost behind others by chance, which is no overflow.
+#[test]
+fn losses_by_chance_do_not_hold_up_blocks() {
+    let text = r#"
+name = "chance"
+warmup_s = 5
+duration_s = 30
+application = { kind = "blocks", load_percent = 70 }
+
+[[path]]
+name = "a"
+both = { rate_mbps = 5.9, delay_ms = 16.5, queue_packets = 9 }
+forward = { loss_percent = 1.2 }
+
+[[variant]]
+profile = "auto"
+"#;
+    let scenario = Scenario::from_toml(text, "test").unwrap_or_else(|error| panic!("{error}"));
+    // A block takes 45 ms to leave, and 17 ms to come.
+    for seed in 1..=24 {
+        let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.p99");
+        assert!(delay <= 75.0, "seed {seed}: {delay:.0} ms");
+    }
+}
+
+/// Of 10 Mbit/s the application takes less than half, so that it need not wait for more than what the
+/// flow beside keeps in the queue: 0.4 s at most.
+#[test]
+fn blocks_beside_a_tcp_flow_wait_for_its_queue_only() {
+    let scenario = Scenario::named("blocks-busy").expect("a scenario that is built in");
+    for (case, most) in [
+        ("2 Mbit/s, 20 ms, 4 BDP", 300.0),
+        ("2 Mbit/s, 100 ms, 0.25 BDP", 200.0),
+        ("2 Mbit/s, 100 ms, 1 BDP", 350.0),
+        ("2 Mbit/s, 100 ms, 4 BDP", 1200.0),
+        ("2 Mbit/s in 6 KB, 100 ms, 1 BDP", 350.0),
+        ("2 Mbit/s in 6 KB, 100 ms, 4 BDP", 1200.0),
+        ("4 Mbit/s, 100 ms, 4 BDP", 2000.0),
+    ] {
+        let mut cases = scenario.cases.iter();
+        let at = cases.position(|found| found.name == case).expect("a case");
+        for seed in 1..=4 {
+            let result = run(&scenario, at, seed);
+            let delay = metric(&result, "block_delay_ms.p99");
+            assert!(delay <= most, "{case}, seed {seed}: {delay:.0} ms");
+            let beside = metric(&result, "traffic.tcp.goodput_mbps");
+            assert!(beside >= 4.0, "{case}, seed {seed}: {beside:.1} Mbit/s");
+        }
+    }
+}
+
+/// Four flows leave the application an equal share of 2 Mbit/s; what writes twice as much gives way.
+#[test]
+fn who_writes_more_than_an_equal_share_gives_way_to_tcp_flows() {
+    let flow =
+        |name| format!("[[traffic]]\nkind = \"cubic\"\nname = \"{name}\"\nvia = [\"core\"]\n");
+    let flows = ["a", "b", "c", "d"].map(flow).join("");
+    let text = format!(
+        r#"
+name = "four"
+warmup_s = 10
+duration_s = 60
+application = {{ kind = "blocks", rate_mbps = 4 }}
+
+[[link]]
+name = "core"
+both = {{ rate_mbps = 10, delay_ms = 50 }}
+forward = {{ queue_bdp = 0.25 }}
+
+[[path]]
+name = "A"
+both = {{ rate_mbps = 1000, delay_ms = 0, queue_packets = 10000 }}
+via = ["core"]
+
+{flows}
+[[variant]]
+profile = "auto"
+"#
+    );
+    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    for seed in 1..=3 {
+        let goodput = metric(&run(&scenario, 0, seed), "goodput_mbps");
+        assert!((0.8..2.8).contains(&goodput), "seed {seed}: {goodput:.1}");
+    }
+}
+
+/// A route changes: no queue of ours has made the path longer, and a window that was large enough no
+/// longer is.
+#[test]
+fn a_path_that_becomes_longer_holds_blocks_up_for_a_moment_only() {
+    for (mbps, to_ms) in [(2, 60), (4, 60), (4, 100), (6, 60)] {
+        let text = format!(
+            r#"
+name = "longer"
+duration_s = 30
+application = {{ kind = "blocks", rate_mbps = {mbps} }}
+
+[[path]]
+name = "a"
+both = {{ rate_mbps = 10, delay_ms = 20, queue_packets = 100 }}
+
+[[variant]]
+profile = "auto"
+
+[[change]]
+at_s = 12
+path = "a"
+set = {{ delay_ms = {to_ms} }}
+"#
+        );
+        let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        for seed in 1..=2 {
+            let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.max");
+            assert!(
+                delay <= 600.0,
+                "{mbps} Mbit/s, {to_ms} ms, seed {seed}: {delay:.0} ms"
+            );
+        }
+    }
+}
