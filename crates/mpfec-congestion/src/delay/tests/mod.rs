@@ -7,6 +7,7 @@ mod mtu;
 mod noise;
 mod others;
 mod pace;
+mod pauses;
 mod startup;
 mod upload;
 
