@@ -4,6 +4,7 @@
     compare.py goodput                     # one after the other over the same links
     compare.py fairness                    # with a kernel CUBIC flow in one bottleneck
     compare.py points                      # over points of the scenario `grid`
+    compare.py blocks                      # paced blocks beside a kernel CUBIC flow in one bottleneck
     compare.py upload                      # the same beside a kernel CUBIC flow in the other direction
 
 Each prints a table in Markdown. It needs Linux, root, iproute2 with `ip mptcp`, Python 3.9, and
@@ -174,6 +175,40 @@ def fairness(args):
     print(f"\nJudged: {judged} of {2 * len(cells)}. Outside: {'; '.join(missed) or 'none'}")
 
 
+def blocks(args):
+    """Delay of paced blocks beside a CUBIC flow that starts three seconds later."""
+    cells = [(load, rtt, queue) for load in args.loads for rtt in args.rtts for queue in args.queues]
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="mpfec-cells-") as directory:
+        runs = []
+        for load, rtt, queue in cells:
+            file = Path(directory, f"{rtt:g}-{queue:g}.toml")
+            file.write_text(links.bottleneck(args.rate, rtt, queue))
+            flows = (Flow("mpfec", options=("--rate", f"{load:g}")), Flow("cubic", start=3.0))
+            for seed in range(1, args.runs + 1):
+                runs.append(Run(str(file), 1, flows, args.warmup, args.time, seed))
+        results = iter(run_all(args, runs))
+        for load, rtt, queue in cells:
+            each = [delayed(next(results)) for _ in range(args.runs)]
+            middle, late, mpfec, tcp, lost = (statistics.median(column) for column in zip(*each))
+            name = f"{load:g} of {args.rate:g} Mbit/s, {rtt:g} ms, {queue:g} BDP"
+            rows.append([name, f"{middle:.0f}, {late:.0f}", f"{mpfec:.1f}", f"{tcp:.1f}", f"{lost:.1f} %"])
+    table(["blocks, bottleneck", "median, 99 % (ms)", "mpfec", "CUBIC", "dropped"], rows)
+
+
+def delayed(measured):
+    """Median and 99th percentile of the blocks' delay, what both flows carried, and what was dropped."""
+    (mpfec, tcp), crossed = measured
+    delay = mpfec["block_delay_ms"]
+    return [delay["p50"], delay["p99"], mpfec["goodput_mbps"], tcp["goodput_mbps"], dropped(crossed)]
+
+
+def dropped(crossed):
+    """Percent of the first path's packets that its queue drops on the way to the server."""
+    forward = crossed[0]["forward"]
+    return 100 * forward["queue_drops"] / forward["packets"]
+
+
 def share(rate, flows, measured):
     """What the two flows take, a half of the rate being 1, and percent that the queue drops."""
     results, crossed = measured
@@ -181,8 +216,7 @@ def share(rate, flows, measured):
         2 * got["goodput_mbps"] / (rate * PAYLOAD.get(flow.kind, PAYLOAD["tcp"]))
         for flow, got in zip(flows, results)
     ]
-    forward = crossed[0]["forward"]
-    return [*taken, 100 * forward["queue_drops"] / forward["packets"]]
+    return [*taken, dropped(crossed)]
 
 
 def parser():
@@ -209,6 +243,11 @@ def parser():
     made = command("fairness", fairness, 20, 60, 1)
     made.add_argument("--rates", type=numbers, default=[10, 30], help="Mbit/s, with commas")
     made.add_argument("--rtts", type=numbers, default=[20, 50, 200], help="ms")
+    made.add_argument("--queues", type=numbers, default=[0.25, 1, 4], help="bandwidth-delay products")
+    made = command("blocks", blocks, 10, 60, 3)
+    made.add_argument("--rate", type=float, default=10, help="Mbit/s of the bottleneck")
+    made.add_argument("--loads", type=numbers, default=[2, 4], help="Mbit/s that are written")
+    made.add_argument("--rtts", type=numbers, default=[20, 100], help="ms")
     made.add_argument("--queues", type=numbers, default=[0.25, 1, 4], help="bandwidth-delay products")
     return words
 

@@ -97,6 +97,12 @@ class Runs(unittest.TestCase):
         for got, want in zip(compare.share(10, flows, (results, crossed)), [1.0, 1.0, 1.5]):
             self.assertAlmostEqual(got, want)
 
+    def test_blocks_are_told_by_their_delay_and_what_both_flows_carry(self):
+        mpfec = {"goodput_mbps": 2.0, "block_delay_ms": {"p50": 60.0, "p99": 90.0}}
+        crossed = [{"forward": {"packets": 200, "queue_drops": 3}}]
+        told = compare.delayed(([mpfec, {"goodput_mbps": 7.0}], crossed))
+        self.assertEqual(told, [60.0, 90.0, 2.0, 7.0, 1.5])
+
     def test_the_last_line_of_a_kind_is_the_result(self):
         text = 'words\n{"type":"a","n":1}\n{"type":"b"}\n{"type":"a","n":2}\n{"type":"c"}\n'
         self.assertEqual(lab.result(text, "a")["n"], 2)
