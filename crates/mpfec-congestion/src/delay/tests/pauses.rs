@@ -12,6 +12,11 @@ const FLOOR: f64 = 0.1;
 /// A path of 100 ms on which an application writes 200 packets per second, in bursts that come three
 /// times as fast.
 fn known() -> Delay {
+    with_bursts(600.0)
+}
+
+/// The same, in bursts that come at so many packets per second.
+fn with_bursts(rate: f64) -> Delay {
     let mut control = Delay::new(MSS, 20);
     control.set_floor(FLOOR);
     control.window = 35.0;
@@ -30,7 +35,7 @@ fn known() -> Delay {
     for _ in 0..10 {
         round(&mut control, 0.0, 20.0);
     }
-    control.carried.on_bursts(600.0);
+    control.carried.on_bursts(rate);
     assert_eq!(control.state(), "steady");
     control
 }
@@ -74,11 +79,10 @@ fn a_queue_that_was_gone_in_between_may_be_its_own() {
 
 #[test]
 fn a_queue_that_what_is_in_flight_explains_is_its_own() {
-    let mut control = known();
-    control.window = 200.0;
-    // Path and queue hold 90.
+    let mut control = with_bursts(250.0);
+    // Path and queue hold 38.
     for number in 0..10 {
-        round(&mut control, 0.05, 80.0);
+        round(&mut control, 0.05, 30.0);
         assert_eq!(control.state(), "steady", "round {number}");
     }
 }
