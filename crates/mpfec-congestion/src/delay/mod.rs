@@ -39,6 +39,9 @@
 //! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
 //!   (see `evidence`): where delays vary by as much as a short queue makes, its delay alone does not
 //!   tell;
+//! - while an application pauses, losses at high delay take the window down only if, in many bursts, more
+//!   of what waited was lost than of what did not (see `overruns`): of few packets some are soon lost by
+//!   chance;
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
 //!   window becomes `delivered / (1 - p0) x floor` and half of the target (see `heed_ceiling`);
