@@ -2,6 +2,10 @@
 
 use mpfec_sim::scenario::{RunResult, Scenario};
 
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml(text, "test").unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn run(scenario: &Scenario, case: usize, seed: u64) -> RunResult {
     let result = scenario.run(case, 0, seed);
     assert_eq!(result.failure, None, "seed {seed}");
@@ -29,7 +33,7 @@ forward = { loss_percent = 1.2 }
 [[variant]]
 profile = "auto"
 "#;
-    let scenario = Scenario::from_toml(text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = scenario(text);
     // A block takes 45 ms to leave, and 17 ms to come.
     for seed in 1..=24 {
         let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.p99");
@@ -91,7 +95,7 @@ via = ["core"]
 profile = "auto"
 "#
     );
-    let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = scenario(&text);
     for seed in 1..=3 {
         let goodput = metric(&run(&scenario, 0, seed), "goodput_mbps");
         assert!((0.8..2.8).contains(&goodput), "seed {seed}: {goodput:.1}");
@@ -122,7 +126,7 @@ path = "a"
 set = {{ delay_ms = {to_ms} }}
 "#
         );
-        let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        let scenario = scenario(&text);
         for seed in 1..=2 {
             let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.max");
             assert!(
