@@ -110,7 +110,10 @@ pub(crate) fn link(place: &str, link: &LinkConfig) -> Result<(), SetupError> {
         Change::Rate(link.rate),
         Change::Delay(link.delay),
         Change::Jitter(link.jitter),
+        Change::Policer(link.policer),
         Change::Queue(link.queue),
+        Change::Codel(link.codel),
+        Change::Slot(link.slot),
         Change::Loss(link.loss),
         Change::Bursts(link.bursts),
         Change::Reorder {
@@ -141,6 +144,17 @@ impl Place<'_> {
             Change::Queue(QueueLimit::Packets(packets)) => {
                 self.range("queue, packets", packets as f64, 0.0, MOST_QUEUED)
             }
+            Change::Policer(Some(policer)) => {
+                self.range("policer's rate, bit/s", policer.rate as f64, 1.0, 1e12)?;
+                self.range(
+                    "policer's burst, bytes",
+                    policer.burst as f64,
+                    0.0,
+                    MOST_QUEUED,
+                )
+            }
+            Change::Codel(Some(target)) => self.duration("CoDel's target, seconds", target),
+            Change::Slot(slot) => self.duration("slot, seconds", slot),
             Change::Loss(loss) => self.share("loss", loss),
             Change::Bursts(Some(bursts)) => self.bursts(&bursts),
             Change::Reorder { share, delay } => {
@@ -151,7 +165,9 @@ impl Place<'_> {
             Change::Corrupt(share) => self.share("corruption", share),
             Change::Mtu(mtu) => self.range("mtu, bytes", f64::from(mtu), 29.0, 65_563.0),
             Change::Rate(None)
+            | Change::Policer(None)
             | Change::Queue(QueueLimit::Unlimited)
+            | Change::Codel(None)
             | Change::Bursts(None)
             | Change::JitterReorders(_)
             | Change::Cut

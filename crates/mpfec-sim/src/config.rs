@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Faults, GilbertElliott, QueueLimit};
+use crate::{Faults, GilbertElliott, Policer, QueueLimit};
 
 /// One direction of a path. The default carries everything at once: no rate, no delay,
 /// no loss, 1500-byte packets.
@@ -16,8 +16,16 @@ pub struct LinkConfig {
     pub jitter: Duration,
     /// Whether packets may overtake each other through jitter.
     pub jitter_reorders: bool,
+    /// What passes before the queue; more is dropped.
+    pub policer: Option<Policer>,
     /// What may wait for the transmitter.
     pub queue: QueueLimit,
+    /// How long packets may wait for good before the queue drops some (CoDel's target, RFC 8289);
+    /// the interval is twenty times that.
+    pub codel: Option<Duration>,
+    /// What the transmitter finishes within so long leaves together, at the end, as aggregates of
+    /// Wi-Fi and grants of LTE do; at most [`MAX_DELAY`], and not at all if zero.
+    pub slot: Duration,
     /// Share of packets lost independently of each other after the transmitter, so that a
     /// lost packet has used its share of the rate, 0..=1.
     pub loss: f64,
@@ -42,7 +50,10 @@ impl Default for LinkConfig {
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             jitter_reorders: false,
+            policer: None,
             queue: QueueLimit::Unlimited,
+            codel: None,
+            slot: Duration::ZERO,
             loss: 0.0,
             bursts: None,
             faults: Faults::default(),
@@ -75,6 +86,14 @@ impl LinkConfig {
         Self { loss, ..self }
     }
 
+    /// Bits per second that pass in the long run, lost ones included: the lesser of the
+    /// transmitter's and the policer's.
+    #[must_use]
+    pub fn carried_rate(&self) -> Option<u64> {
+        let policed = self.policer.map(|policer| policer.rate);
+        self.rate.into_iter().chain(policed).min()
+    }
+
     /// The share of packets that does not arrive intact even without congestion, 0..=1.
     #[must_use]
     pub fn mean_loss(&self) -> f64 {
@@ -95,8 +114,14 @@ pub enum Change {
     Jitter(Duration),
     /// Whether jitter may reorder.
     JitterReorders(bool),
+    /// What passes before the queue.
+    Policer(Option<Policer>),
     /// Limit of the queue; what waits stays.
     Queue(QueueLimit),
+    /// How long packets may wait for good before some are dropped.
+    Codel(Option<Duration>),
+    /// Within how long what is transmitted leaves together.
+    Slot(Duration),
     /// Share lost independently.
     Loss(f64),
     /// Loss in bursts.
@@ -129,7 +154,10 @@ impl Change {
             Self::Delay(delay) => config.delay = delay,
             Self::Jitter(jitter) => config.jitter = jitter,
             Self::JitterReorders(reorders) => config.jitter_reorders = reorders,
+            Self::Policer(policer) => config.policer = policer,
             Self::Queue(queue) => config.queue = queue,
+            Self::Codel(target) => config.codel = target,
+            Self::Slot(slot) => config.slot = slot,
             Self::Loss(loss) => config.loss = loss,
             Self::Bursts(bursts) => config.bursts = bursts,
             Self::Reorder { share, delay } => {

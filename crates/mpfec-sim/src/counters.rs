@@ -3,7 +3,7 @@
 /// Why a link dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {
-    /// The queue was full.
+    /// The queue was full, or dropped what had waited too long, or a policer let no more pass.
     Queue,
     /// Lost on the way, by the link's loss model.
     Loss,
@@ -25,7 +25,7 @@ pub struct LinkCounters {
     pub delivered: u64,
     /// Payload bytes that came out at the other end, duplicates included.
     pub delivered_bytes: u64,
-    /// Dropped because the queue was full.
+    /// Dropped by the queue or the policer.
     pub dropped_queue: u64,
     /// Lost on the way.
     pub dropped_loss: u64,

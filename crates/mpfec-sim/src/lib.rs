@@ -40,6 +40,7 @@
 
 mod check;
 mod clock;
+mod codel;
 mod config;
 mod counters;
 mod fault;
@@ -49,6 +50,7 @@ mod loss;
 mod network;
 mod node;
 mod peer;
+mod policer;
 mod queue;
 #[cfg(feature = "tokio")]
 mod relay;
@@ -71,6 +73,7 @@ pub use self::loss::GilbertElliott;
 pub use self::network::{Action, HostId, LinkId, Network, NetworkCounters, PathEnds};
 pub use self::node::{Application, Node};
 pub use self::peer::{Incoming, Outgoing, Peer};
+pub use self::policer::Policer;
 pub use self::queue::QueueLimit;
 #[cfg(all(feature = "tokio", unix))]
 pub use self::relay::{PacketEnds, PacketRelay};

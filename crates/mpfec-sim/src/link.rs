@@ -8,7 +8,8 @@ use bytes::Bytes;
 use crate::config::MAX_DELAY;
 use crate::fault::FaultDraws;
 use crate::loss::Losses;
-use crate::queue::DropTail;
+use crate::policer::TokenBucket;
+use crate::queue::Queue;
 use crate::{Change, DropReason, LinkConfig, LinkCounters, Rng};
 
 /// A queue, a transmitter of a certain rate, and a wire of a certain length with its
@@ -21,8 +22,11 @@ use crate::{Change, DropReason, LinkConfig, LinkCounters, Rng};
 pub struct Link<T> {
     config: LinkConfig,
     is_cut: bool,
-    queue: DropTail<Packet<T>>,
+    bucket: TokenBucket,
+    queue: Queue<Packet<T>>,
     transmitter: Option<Transmission<T>>,
+    /// When the first packet was submitted: slots count from then.
+    first: Option<Instant>,
     /// Fraction of a nanosecond owed to the next packet, in bits per `rate`.
     carry: u128,
     /// In the order of arrival; at the same time, in that of departure.
@@ -74,8 +78,10 @@ impl<T: Clone> Link<T> {
     fn with_rng(config: LinkConfig, mut rng: Rng) -> Self {
         Self {
             is_cut: false,
-            queue: DropTail::new(config.queue),
+            bucket: TokenBucket::default(),
+            queue: Queue::new(config.queue),
             transmitter: None,
+            first: None,
             carry: 0,
             in_flight: VecDeque::new(),
             in_flight_bytes: 0,
@@ -124,7 +130,7 @@ impl<T: Clone> Link<T> {
         let departure = self
             .transmitter
             .as_ref()
-            .map(|sending| sending.ends_at + self.delay());
+            .map(|sending| self.leaves(sending.ends_at) + self.delay());
         arrival.into_iter().chain(departure).min()
     }
 
@@ -203,12 +209,18 @@ impl<T: Clone> Link<T> {
         if self.held_bytes() + size > MOST_HELD_BYTES {
             return Err(DropReason::Queue);
         }
+        if let Some(policer) = self.config.policer
+            && !self.bucket.take(now, policer, size)
+        {
+            return Err(DropReason::Queue);
+        }
+        self.first.get_or_insert(now);
         if self.transmitter.is_none() {
             self.carry = 0;
             self.transmit(now, size, packet);
             return Ok(());
         }
-        if self.queue.push(size, packet) {
+        if self.queue.push(now, size, packet) {
             Ok(())
         } else {
             Err(DropReason::Queue)
@@ -219,7 +231,9 @@ impl<T: Clone> Link<T> {
     pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(sending) = self.transmitter.take_if(|sending| sending.ends_at <= now) {
             self.launch(sending.ends_at, sending.packet);
-            if let Some((size, packet)) = self.queue.pop() {
+            let head = self.queue.pop(sending.ends_at, self.config.codel);
+            self.counters.on_dropped(DropReason::Queue, head.dropped);
+            if let Some((size, packet)) = head.next {
                 self.transmit(sending.ends_at, size, packet);
             }
         }
@@ -277,7 +291,7 @@ impl<T: Clone> Link<T> {
             self.counters.on_dropped(DropReason::Loss, 1);
             return;
         }
-        let mut arrival = at + self.delay() + Duration::from_nanos(jitter);
+        let mut arrival = self.leaves(at) + self.delay() + Duration::from_nanos(jitter);
         if fate.is_reordered {
             self.counters.reordered += 1;
             arrival += self.config.faults.reorder_delay.min(MAX_DELAY);
@@ -306,6 +320,17 @@ impl<T: Clone> Link<T> {
             let place = self.in_flight.partition_point(|(other, _)| *other <= at);
             self.in_flight.insert(place, (at, packet));
         }
+    }
+
+    /// When a packet whose transmission has ended at `at` is on its way: at the end of the slot.
+    fn leaves(&self, at: Instant) -> Instant {
+        let slot = self.config.slot.min(MAX_DELAY).as_nanos();
+        let Some(first) = self.first.filter(|_| slot > 0) else {
+            return at;
+        };
+        let into = at.saturating_duration_since(first).as_nanos() % slot;
+        let left = if into == 0 { 0 } else { slot - into };
+        at + Duration::from_nanos(left as u64)
     }
 
     fn size_on_link(&self, packet: &Packet<T>) -> u64 {

@@ -1,6 +1,9 @@
-//! The drop-tail queue in front of a link's transmitter.
+//! The queue in front of a link's transmitter.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::codel::Codel;
 
 /// How much may wait in a link's queue. The packet being transmitted has left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,20 +27,38 @@ impl QueueLimit {
     }
 }
 
-/// A first-in first-out queue that refuses what does not fit.
+/// A first-in first-out queue that refuses what does not fit, and may drop what waited too long.
 #[derive(Debug)]
-pub(crate) struct DropTail<P> {
+pub(crate) struct Queue<P> {
     limit: QueueLimit,
-    packets: VecDeque<(u64, P)>,
+    packets: VecDeque<Waiting<P>>,
     bytes: u64,
+    codel: Codel,
 }
 
-impl<P> DropTail<P> {
+#[derive(Debug)]
+struct Waiting<P> {
+    since: Instant,
+    size: u64,
+    packet: P,
+}
+
+/// What is next for the transmitter.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Head<P> {
+    /// The packet and its size, if there is one.
+    pub(crate) next: Option<(u64, P)>,
+    /// Packets that were dropped ahead of it.
+    pub(crate) dropped: u64,
+}
+
+impl<P> Queue<P> {
     pub(crate) fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             packets: VecDeque::new(),
             bytes: 0,
+            codel: Codel::default(),
         }
     }
 
@@ -47,7 +68,7 @@ impl<P> DropTail<P> {
     }
 
     /// Takes a packet of `size` bytes; false, and the packet is gone, if it does not fit.
-    pub(crate) fn push(&mut self, size: u64, packet: P) -> bool {
+    pub(crate) fn push(&mut self, now: Instant, size: u64, packet: P) -> bool {
         let fits = match self.limit {
             QueueLimit::Unlimited => true,
             QueueLimit::Bytes(limit) => self.bytes.saturating_add(size) <= limit,
@@ -55,15 +76,39 @@ impl<P> DropTail<P> {
         };
         if fits {
             self.bytes += size;
-            self.packets.push_back((size, packet));
+            self.packets.push_back(Waiting {
+                since: now,
+                size,
+                packet,
+            });
         }
         fits
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(u64, P)> {
-        let (size, packet) = self.packets.pop_front()?;
-        self.bytes -= size;
-        Some((size, packet))
+    /// Takes the packet at the head. Where packets may wait for `target` at most for good, some
+    /// before it may be dropped.
+    pub(crate) fn pop(&mut self, now: Instant, target: Option<Duration>) -> Head<P> {
+        let mut dropped = 0;
+        while let Some(Waiting {
+            since,
+            size,
+            packet,
+        }) = self.packets.pop_front()
+        {
+            self.bytes -= size;
+            let sojourn = now.saturating_duration_since(since);
+            let is_last = self.packets.len() <= 1;
+            if !target.is_some_and(|target| self.codel.drops(now, target, sojourn, is_last)) {
+                let next = Some((size, packet));
+                return Head { next, dropped };
+            }
+            dropped += 1;
+        }
+        self.codel.on_empty();
+        Head {
+            next: None,
+            dropped,
+        }
     }
 
     /// Forgets everything that waits; returns how many packets that was.
@@ -86,25 +131,31 @@ impl<P> DropTail<P> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
+    fn epoch() -> Instant {
+        Instant::now()
+    }
 
     #[test]
     fn a_byte_limit_is_filled_to_the_byte() {
-        let mut queue = DropTail::new(QueueLimit::Bytes(3000));
-        assert!(queue.push(1500, 'a') && queue.push(1400, 'b'));
-        assert!(!queue.push(101, 'c'));
-        assert!(queue.push(100, 'd'));
+        let now = epoch();
+        let mut queue = Queue::new(QueueLimit::Bytes(3000));
+        assert!(queue.push(now, 1500, 'a') && queue.push(now, 1400, 'b'));
+        assert!(!queue.push(now, 101, 'c'));
+        assert!(queue.push(now, 100, 'd'));
         assert_eq!((queue.len(), queue.bytes()), (3, 3000));
-        assert_eq!(queue.pop(), Some((1500, 'a')));
+        assert_eq!(queue.pop(now, None).next, Some((1500, 'a')));
         assert_eq!(queue.bytes(), 1500);
     }
 
     #[test]
     fn a_packet_limit_counts_packets() {
-        let mut queue = DropTail::new(QueueLimit::Packets(2));
-        assert!(queue.push(1, 'a') && queue.push(9000, 'b') && !queue.push(1, 'c'));
+        let now = epoch();
+        let mut queue = Queue::new(QueueLimit::Packets(2));
+        assert!(queue.push(now, 1, 'a') && queue.push(now, 9000, 'b'));
+        assert!(!queue.push(now, 1, 'c'));
         assert_eq!(queue.clear(), 2);
         assert_eq!((queue.len(), queue.bytes()), (0, 0));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Change, GilbertElliott, LinkConfig, QueueLimit};
+use crate::{Change, GilbertElliott, LinkConfig, Policer, QueueLimit};
 
 /// The paths between a client and a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +100,7 @@ impl Setup {
             match &mut timed.change {
                 Change::Rate(rate) => *rate = rate.map(|rate| scale(rate, factor)),
                 Change::Queue(queue) => *queue = scale_queue(*queue, factor),
+                Change::Policer(policer) => *policer = policer.map(|it| scale_policer(it, factor)),
                 _ => {}
             }
         }
@@ -143,7 +144,7 @@ impl PathSetup {
 }
 
 fn carried_mbps(link: &LinkConfig) -> Option<f64> {
-    let rate = link.rate? as f64 / 1e6;
+    let rate = link.carried_rate()? as f64 / 1e6;
     Some(rate * (1.0 - link.mean_loss()) * PAYLOAD_SHARE)
 }
 
@@ -255,6 +256,13 @@ fn scale_queue(queue: QueueLimit, factor: f64) -> QueueLimit {
     match queue {
         QueueLimit::Bytes(bytes) => QueueLimit::Bytes(scale(bytes, factor)),
         other => other,
+    }
+}
+
+fn scale_policer(policer: Policer, factor: f64) -> Policer {
+    Policer {
+        rate: scale(policer.rate, factor),
+        burst: scale(policer.burst, factor),
     }
 }
 

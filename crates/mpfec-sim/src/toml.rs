@@ -38,6 +38,9 @@
 //! | `queue_bdp` | drop-tail queue in bandwidth-delay products of this rate and the path's round trip; `inf` for no limit but 256 MiB, what a link holds in all | 1, or no limit without a rate |
 //! | `queue_bytes`, `queue_packets` | the same in bytes on the link, or packets; one of the three | |
 //! | `queue_packets_least` | packets of full size that a queue in `queue_bdp` holds at least | 0 |
+//! | `codel_ms` | how long packets may wait for good before the queue drops some (CoDel's target, RFC 8289); 0 for never | 0 |
+//! | `police` | `{ rate_mbps, burst_bytes }`: what passes before the queue, a burst at once; more is dropped | none |
+//! | `slot_ms` | what is transmitted within so long arrives together, as aggregates of Wi-Fi and grants of LTE do | 0 |
 //! | `loss_percent` | packets lost independently, 0 to 100 | 0 |
 //! | `burst` | `{ percent, length }`: packets lost in bursts, and how many in a row on average | none |
 //! | `gilbert` | `{ enter, leave, good_loss, bad_loss }`: the same as probabilities, 0 to 1 | none |

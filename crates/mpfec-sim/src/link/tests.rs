@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Faults, GilbertElliott, QueueLimit};
+use crate::{Faults, GilbertElliott, Policer, QueueLimit};
 
 #[expect(clippy::disallowed_methods, reason = "a test needs an epoch")]
 fn epoch() -> Instant {
@@ -157,6 +157,65 @@ fn oversized_packets_vanish() {
         link.submit(start, Bytes::from(vec![0; 1473]), ()),
         Err(DropReason::TooBig)
     );
+}
+
+#[test]
+fn what_is_transmitted_within_a_slot_arrives_together_at_its_end() {
+    let config = LinkConfig {
+        slot: ms(20),
+        ..LinkConfig::new(mbit(10), ms(5))
+    };
+    // A packet takes 1.2 ms: sixteen end within the first slot.
+    let (arrived, _) = run(config, 1, 40, Duration::ZERO);
+    let at_ms = |at| arrived.iter().filter(|(when, _)| *when == ms(at)).count();
+    assert_eq!((at_ms(25), at_ms(45), at_ms(65)), (16, 17, 7));
+}
+
+#[test]
+fn a_policer_lets_a_burst_pass_and_then_its_rate_and_delays_nothing() {
+    let config = LinkConfig {
+        policer: Some(Policer {
+            rate: mbit(6),
+            burst: 15_000,
+        }),
+        ..LinkConfig::new(mbit(1000), ms(10))
+    };
+    assert_eq!(config.carried_rate(), Some(mbit(6)));
+    // At twice its rate: what is saved up lasts for 19 packets, then every second one passes.
+    let (arrived, counters) = run(config, 1, 1000, ms(1));
+    let at_once = (0..)
+        .zip(&arrived)
+        .take_while(|&(index, &(_, tag))| index == tag);
+    assert_eq!(at_once.count(), 19);
+    assert_eq!(counters.dropped_queue, 491);
+    let waited = arrived.iter().map(|&(at, tag)| at - ms(1) * tag);
+    assert!(waited.max() < Some(Duration::from_micros(10_020)));
+}
+
+#[test]
+fn codel_keeps_the_delay_of_an_overloaded_queue_near_its_target_and_drops_no_burst() {
+    let overload = |codel, gap, count| {
+        let config = LinkConfig {
+            codel,
+            queue: QueueLimit::Packets(1000),
+            ..LinkConfig::new(mbit(10), ms(10))
+        };
+        run(config, 1, count, gap)
+    };
+    // A packet takes 1.2 ms. Sixty wait for 72 ms, and are gone within the interval of 100.
+    let (_, counters) = overload(Some(ms(5)), Duration::ZERO, 60);
+    assert_eq!(counters.dropped_queue, 0);
+    // 5 % too many, for 20 s: what does not answer is dropped the more, the longer it goes on.
+    let gap = Duration::from_micros(1143);
+    let delay_at_end = |codel| {
+        let (arrived, counters) = overload(codel, gap, 17_500);
+        let &(at, tag) = arrived.last().expect("some arrive");
+        (at - gap * tag, counters.dropped_queue)
+    };
+    let (delay, dropped) = delay_at_end(None);
+    assert!(delay > ms(900) && dropped == 0, "{delay:?} {dropped}");
+    let (delay, dropped) = delay_at_end(Some(ms(5)));
+    assert!(delay < ms(60) && dropped > 700, "{delay:?} {dropped}");
 }
 
 #[test]
@@ -378,6 +437,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         any::<bool>().prop_map(Change::JitterReorders),
         (0u64..20_000).prop_map(|bytes| Change::Queue(QueueLimit::Bytes(bytes))),
         (0u64..20).prop_map(|packets| Change::Queue(QueueLimit::Packets(packets))),
+        prop::option::of((1u64..50_000_000, 0u64..20_000))
+            .prop_map(|it| Change::Policer(it.map(|(rate, burst)| Policer { rate, burst }))),
+        prop::option::of((1u64..50).prop_map(ms)).prop_map(Change::Codel),
+        (0u64..50).prop_map(|slot| Change::Slot(ms(slot))),
         (0.0..1.0f64).prop_map(Change::Loss),
         (0.0..0.9f64, 1.0..9.0f64)
             .prop_map(|(rate, length)| Change::Bursts(Some(GilbertElliott::bursts(rate, length)))),

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ParseError;
-use crate::{Change, Faults, GilbertElliott, LinkConfig, MAX_DELAY, QueueLimit, SetupError};
+use crate::{
+    Change, Faults, GilbertElliott, LinkConfig, MAX_DELAY, Policer, QueueLimit, SetupError,
+};
 
 /// Every figure of a link; what is absent is inherited or has its default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,10 @@ pub(crate) struct LinkTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_packets_least: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    codel_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slot_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     loss_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder_percent: Option<f64>,
@@ -42,9 +48,18 @@ pub(crate) struct LinkTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     overhead: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    police: Option<PoliceTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     burst: Option<BurstTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gilbert: Option<GilbertTable>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PoliceTable {
+    rate_mbps: f64,
+    burst_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -109,6 +124,8 @@ impl LinkTable {
             queue_bytes: queues.queue_bytes,
             queue_packets: queues.queue_packets,
             queue_packets_least: self.queue_packets_least.or(base.queue_packets_least),
+            codel_ms: self.codel_ms.or(base.codel_ms),
+            slot_ms: self.slot_ms.or(base.slot_ms),
             loss_percent: self.loss_percent.or(base.loss_percent),
             reorder_percent: self.reorder_percent.or(base.reorder_percent),
             reorder_ms: self.reorder_ms.or(base.reorder_ms),
@@ -116,6 +133,7 @@ impl LinkTable {
             corrupt_percent: self.corrupt_percent.or(base.corrupt_percent),
             mtu: self.mtu.or(base.mtu),
             overhead: self.overhead.or(base.overhead),
+            police: self.police.or(base.police),
             burst: bursts.burst,
             gilbert: bursts.gilbert,
         }
@@ -183,6 +201,16 @@ impl LinkTable {
         }
         figures.extend(self.jitter_reorders.map(Change::JitterReorders));
         figures.extend(self.queue(place)?.map(Change::Queue));
+        if let Some(police) = self.police {
+            figures.push(Change::Policer(police.read(place)?));
+        }
+        if let Some(ms) = self.codel_ms {
+            let target = duration(place, "codel_ms", ms, MILLISECOND)?;
+            figures.push(Change::Codel(Some(target).filter(|it| !it.is_zero())));
+        }
+        if let Some(ms) = self.slot_ms {
+            figures.push(Change::Slot(duration(place, "slot_ms", ms, MILLISECOND)?));
+        }
         if let Some(percent) = self.loss_percent {
             figures.push(Change::Loss(share(place, "loss_percent", percent)?));
         }
@@ -268,7 +296,10 @@ impl LinkTable {
             delay,
             jitter,
             jitter_reorders,
+            policer,
             queue,
+            codel,
+            slot,
             loss,
             bursts,
             faults,
@@ -287,6 +318,7 @@ impl LinkTable {
             Change::Jitter(jitter),
             Change::JitterReorders(jitter_reorders),
             Change::Queue(queue),
+            Change::Slot(slot),
             Change::Loss(loss),
             Change::Reorder {
                 share: reorder,
@@ -299,6 +331,8 @@ impl LinkTable {
         let bursts = bursts.map(|bursts| Change::Bursts(Some(bursts)));
         let table = figures
             .into_iter()
+            .chain(policer.map(|policer| Change::Policer(Some(policer))))
+            .chain(codel.map(|target| Change::Codel(Some(target))))
             .chain(bursts)
             .fold(Self::default(), Self::with);
         Self {
@@ -319,6 +353,9 @@ impl LinkTable {
             Change::Queue(QueueLimit::Unlimited) => self.queue_bdp = Some(f64::INFINITY),
             Change::Queue(QueueLimit::Bytes(bytes)) => self.queue_bytes = Some(bytes),
             Change::Queue(QueueLimit::Packets(packets)) => self.queue_packets = Some(packets),
+            Change::Policer(policer) => self.police = Some(PoliceTable::of(policer)),
+            Change::Codel(target) => self.codel_ms = Some(millis(target.unwrap_or_default())),
+            Change::Slot(slot) => self.slot_ms = Some(millis(slot)),
             Change::Loss(loss) => self.loss_percent = Some(percent(loss)),
             Change::Bursts(bursts) => {
                 // No bursts any more are bursts that never begin.
@@ -345,6 +382,24 @@ impl LinkTable {
             Change::Cut | Change::Restore => {}
         }
         self
+    }
+}
+
+impl PoliceTable {
+    fn read(self, place: &str) -> Result<Option<Policer>, ParseError> {
+        let rate = rate(place, self.rate_mbps)?;
+        Ok(rate.map(|rate| Policer {
+            rate,
+            burst: self.burst_bytes,
+        }))
+    }
+
+    /// No policer is one of no rate.
+    fn of(policer: Option<Policer>) -> Self {
+        Self {
+            rate_mbps: policer.map_or(f64::INFINITY, |policer| policer.rate as f64 / 1e6),
+            burst_bytes: policer.map_or(0, |policer| policer.burst),
+        }
     }
 }
 

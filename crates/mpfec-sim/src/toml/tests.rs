@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Faults, GilbertElliott, LinkConfig, QueueLimit};
+use crate::{Faults, GilbertElliott, LinkConfig, Policer, QueueLimit};
 
 const KITCHEN: &str = r#"
 name = "kitchen"
@@ -139,6 +139,16 @@ fn errors_name_the_place_the_figure_and_the_range() {
             "path wifi, backward: queue_bdp needs a rate_mbps; or give queue_bytes",
         ),
         (
+            "queue_packets = 100",
+            "police = { rate_mbps = 0, burst_bytes = 1 }",
+            "path wifi, backward: rate_mbps is 0, which is not from 0.000001 to 1000000",
+        ),
+        (
+            "queue_packets = 100",
+            "slot_ms = -1",
+            "path wifi, backward: slot_ms is -1, which is not from 0 to 8640000000",
+        ),
+        (
             "burst = {",
             "gilbert = { enter = 1, leave = 1 }, burst = {",
             "path wifi, forward: only one of burst and gilbert",
@@ -238,6 +248,11 @@ fn change() -> impl Strategy<Value = Change> {
         (0u64..=1_000_000_000_000).prop_map(|bytes| Change::Queue(QueueLimit::Bytes(bytes))),
         (0u64..=1_000_000_000_000).prop_map(|packets| Change::Queue(QueueLimit::Packets(packets))),
         Just(Change::Queue(QueueLimit::Unlimited)),
+        prop::option::of((1u64..=1_000_000_000_000, 0u64..=1_000_000_000_000))
+            .prop_map(|it| Change::Policer(it.map(|(rate, burst)| Policer { rate, burst }))),
+        prop::option::of((1u64..10_000_000_000_000).prop_map(Duration::from_nanos))
+            .prop_map(Change::Codel),
+        delay().prop_map(Change::Slot),
         share().prop_map(Change::Loss),
         (0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64).prop_map(
             |(enter, leave, good_loss, bad_loss)| {

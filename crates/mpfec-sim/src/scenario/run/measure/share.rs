@@ -73,7 +73,7 @@ impl<'a> Shares<'a> {
     fn part(&self, route: &[Place]) -> Option<(Place, f64)> {
         let carries = |place: &Place| {
             let link = self.link(*place);
-            Some(link.rate? as f64 / 1e6 * (1.0 - link.mean_loss()))
+            Some(link.carried_rate()? as f64 / 1e6 * (1.0 - link.mean_loss()))
         };
         let (place, mbps) = route
             .iter()
