@@ -9,6 +9,7 @@ use self::capacity::Capacity;
 use self::pauses::Pauses;
 use super::carried::Carried;
 use super::departures::Departures;
+use super::lately::Lately;
 use super::overruns::Overruns;
 use super::passed::Passed;
 use super::round::Round;
@@ -454,6 +455,8 @@ impl Delay {
     /// What the path carried says nothing any more.
     pub(super) fn forget_rates(&mut self) {
         self.carried = Carried::default();
+        self.policed.forget();
+        self.batches = Lately::default();
         (self.stretch, self.passed) = (Stretch::default(), Passed::default());
         self.has_seen_limit = false;
     }

@@ -396,13 +396,18 @@ impl Evidence {
         );
         let is_doubtful = lost > LITTLE_LOSS * packets.max(1.0);
         if is_doubtful {
-            self.low = Count::default();
-            self.deep = Count::default();
-            self.baseline = 0.0;
-            self.runs = Runs::default();
+            self.forget_loss();
         }
         self.forget_recent();
         is_doubtful
+    }
+
+    /// Nothing seen so far says what the link loses.
+    pub(super) fn forget_loss(&mut self) {
+        (self.low, self.deep) = Default::default();
+        self.baseline = 0.0;
+        self.runs = Runs::default();
+        self.forget_recent();
     }
 
     /// Others fill the queue, which a noisy link would not leave them the rate for: where no drain

@@ -36,6 +36,8 @@
 //!   enough packets, what is lost far below the largest delay of a longer queue counts as well
 //!   (without what a host may have made late that stood still, see `stall`).
 //!   Who competes and has never seen the path empty takes it for one without loss;
+//! - what passes a policer, which drops above some rate and lets nothing wait, is told from a noisy link
+//!   by its regularity; then the pace is no more than that rate (see `policed`);
 //! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
 //!   (see `evidence`): where delays vary by as much as a short queue makes, its delay alone does not
 //!   tell;
@@ -63,11 +65,13 @@ mod drained;
 mod evidence;
 mod floor;
 mod held_up;
+mod lately;
 mod noise;
 mod others;
 mod overruns;
 mod pace;
 mod passed;
+mod policed;
 mod round;
 mod silence;
 mod stall;
@@ -86,9 +90,11 @@ use self::departures::Departures;
 use self::drained::Drained;
 use self::evidence::{Delays, Evidence, Lesson, Losses};
 use self::floor::{Floors, Sample};
+use self::lately::Lately;
 use self::noise::Noise;
 use self::overruns::Overruns;
 use self::passed::Passed;
+use self::policed::{Acked, Policed};
 use self::round::Round;
 use self::silence::Silence;
 use self::stall::Stall;
@@ -113,6 +119,7 @@ pub(crate) struct Delay {
     stretch: Stretch,
     overruns: Overruns,
     passed: Passed,
+    policed: Policed,
     /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
     lost_sent_at: Option<Instant>,
@@ -156,6 +163,8 @@ pub(crate) struct Delay {
     answered_at: Option<Instant>,
     /// Most packets that one acknowledgement of the last round was for.
     batch: f64,
+    /// The same, of rounds lately in which the receiver had not waited for so many by itself.
+    batches: Lately,
 }
 
 #[derive(Debug)]
@@ -182,6 +191,7 @@ impl Delay {
             stretch: Stretch::default(),
             overruns: Overruns::default(),
             passed: Passed::default(),
+            policed: Policed::default(),
             losses: Losses::default(),
             lost_sent_at: None,
             is_held: false,
@@ -205,6 +215,7 @@ impl Delay {
             silence: None,
             answered_at: None,
             batch: 0.0,
+            batches: Lately::default(),
         }
     }
 
@@ -267,6 +278,7 @@ impl Delay {
             self.queue_delay = self.queue_delay.min(above);
         }
         self.batch = round.batch;
+        self.note_batch();
         match &self.mode {
             Mode::Startup(_) => self.startup_on_round(round, limited),
             Mode::Steady(_) => self.steady_on_round(round, limited, length),
@@ -299,6 +311,7 @@ impl Delay {
 
 impl CongestionController for Delay {
     fn on_packet_sent(&mut self, now: Instant, _bytes: u64, in_flight: u64) {
+        self.policed.on_sent(now);
         let in_flight = (in_flight as f64 / self.mss - self.unheard()).max(0.0);
         self.round.in_flight_max = self.round.in_flight_max.max(in_flight);
         if let Mode::Startup(startup) = &mut self.mode {
@@ -362,9 +375,25 @@ impl CongestionController for Delay {
         let around = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         losses.delay = around.filter(|_| self.is_app_limited());
         let lost = losses.lost;
+        let shows_policer = self.policed.on_ack(&Acked {
+            now: ack.now,
+            sent_at: ack.sent_at,
+            packets: f64::from(ack.packets),
+            lost: lost as f64,
+            delay: rise,
+            rtt: self.srtt,
+        });
+        if shows_policer {
+            self.evidence.forget_loss();
+        }
         // A queue that others keep full drops packets of ours at whatever pace they come.
         if self.pauses() && !matches!(self.mode, Mode::Compete(_)) {
-            let least = (0.5 * self.evidence.delay_max()).max(HOST_NOISE);
+            // Of packets that arrive together, the newest has waited least, and longer if those behind
+            // it are lost.
+            let together = self.aggregate().unwrap_or(0.0) / self.rate.max(1.0);
+            let least = (0.5 * self.evidence.delay_max())
+                .max(HOST_NOISE)
+                .max(0.5 * together);
             let of_lost = around.unwrap_or(queued);
             self.overruns
                 .add(f64::from(ack.packets), 0.0, queued >= least);
@@ -439,6 +468,7 @@ impl CongestionController for Delay {
     fn on_spurious_loss(&mut self) {
         self.evidence.on_spurious_loss();
         self.overruns.on_spurious_loss();
+        self.policed.on_spurious_loss();
     }
 
     fn begin_packet_pair(&mut self) -> bool {
@@ -471,6 +501,7 @@ impl CongestionController for Delay {
             return;
         }
         self.window = MIN_WINDOW;
+        self.policed.forget();
         self.mode = Mode::Startup(Startup::new(self.window));
         self.floor = Floors::default();
         self.noise = Noise::default();
@@ -496,6 +527,8 @@ impl CongestionController for Delay {
         self.carried.resize(scale);
         self.stretch.resize(scale);
         self.passed = Passed::default();
+        self.policed.resize(scale);
+        self.batches = Lately::default();
         let mut kept = scale;
         match &mut self.mode {
             Mode::Startup(startup) => {
@@ -538,6 +571,7 @@ impl CongestionController for Delay {
         match &self.mode {
             Mode::Startup(_) => "startup",
             Mode::Steady(steady) if steady.drain.window().is_some() => "drain",
+            Mode::Steady(_) if self.policed.limit().is_some() => "policed",
             Mode::Steady(_) => "steady",
             Mode::Compete(_) => "compete",
         }

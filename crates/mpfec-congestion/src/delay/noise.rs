@@ -1,5 +1,6 @@
 //! Delay that no queue makes: what a path's round trip varies by while it is empty, and jumps by.
 
+use super::lately::Lately;
 use super::round::Round;
 
 /// What rounds have shown, those above all in which our queue was drained.
@@ -34,41 +35,18 @@ impl Noise {
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
     pub(super) fn least(&self) -> f64 {
-        self.least.median
+        self.least.median()
     }
 
     /// By how many seconds delays differ within a round without a queue. What lasted for several
     /// drains is not forgotten for one, of a round of few acknowledgements.
     pub(super) fn swing(&self) -> f64 {
-        self.swing.large.max(self.jumps.large)
+        self.swing.large().max(self.jumps.large())
     }
 
     /// By how many seconds a delay may be above the floor without a queue.
     pub(super) fn most(&self) -> f64 {
         self.least() + self.swing()
-    }
-}
-
-/// The last values, none of them below 0, and what they say: acknowledgements ask more often than
-/// rounds add.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lately {
-    values: [f64; 9],
-    /// Of the last three.
-    median: f64,
-    /// What three of all were at least: one or two may have been chance.
-    large: f64,
-}
-
-impl Lately {
-    fn add(&mut self, value: f64) {
-        self.values.rotate_right(1);
-        self.values[0] = value.max(0.0);
-        let [a, b, c, ..] = self.values;
-        self.median = a.min(b).max(a.max(b).min(c));
-        let mut sorted = self.values;
-        sorted.sort_by(|a, b| b.total_cmp(a));
-        self.large = sorted[2];
     }
 }
 

@@ -29,7 +29,8 @@ impl Delay {
             // leave as a burst.
             Mode::Steady(_) if self.has_short_queue() => {
                 let window = self.window.max(self.least_window());
-                window + (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0)
+                let room = (2.0 * window / ACKS_PER_ROUND - 1.0).max(1.0);
+                window + self.aggregate().map_or(room, |packets| packets.max(room))
             }
             Mode::Steady(_) => self.effective_window() + self.batch(),
             _ => self.effective_window(),
@@ -41,7 +42,22 @@ impl Delay {
     /// which the receiver sends eight per round trip at least.
     fn batch(&self) -> f64 {
         let most = (self.window / ACKS_PER_ROUND).max(1.0);
-        self.batch.max(self.round.batch).clamp(1.0, most)
+        self.aggregate()
+            .unwrap_or_else(|| self.batch.max(self.round.batch).clamp(1.0, most))
+    }
+
+    /// A round has ended, of which `batch` tells how many packets were acknowledged at once.
+    pub(super) fn note_batch(&mut self) {
+        let by_itself = (self.window + self.unheard()) / ACKS_PER_ROUND;
+        let is_more = self.batch > AGGREGATED * by_itself.max(1.0) + FEW;
+        self.batches.add(if is_more { self.batch } else { 0.0 });
+    }
+
+    /// Packets that arrive together, as aggregates of Wi-Fi and grants of LTE do; `None` if they do
+    /// not, or so few that the receiver waits for more by itself.
+    pub(super) fn aggregate(&self) -> Option<f64> {
+        let packets = self.batches.large().min(self.window).min(MOST_TOGETHER);
+        (packets > 0.0).then_some(packets)
     }
 
     /// Seconds in which a window is paced out; `None` before the first sample. A drain lets out
@@ -99,7 +115,9 @@ impl Delay {
             return 0.0;
         };
         let stands_for = self.window / self.queued_rtt(floor);
-        self.kept_in_silence() * stands_for.min(self.refilled(self.carried.lately()))
+        let passes = self.policed.limit().unwrap_or(f64::INFINITY);
+        let carried = self.refilled(self.carried.lately());
+        self.kept_in_silence() * stands_for.min(carried).min(passes)
     }
 
     /// Packets per second that may leave; `None` before the first sample.
@@ -130,7 +148,8 @@ impl Delay {
             }
         };
         let most = self.pace_of_bursts().unwrap_or(f64::INFINITY);
-        Some(self.kept_in_silence() * full.min(most))
+        let passes = self.policed.pace().unwrap_or(f64::INFINITY);
+        Some(self.kept_in_silence() * full.min(most).min(passes))
     }
 
     /// Packets per second at which bursts leave that would otherwise overrun the queue: their
@@ -145,11 +164,20 @@ impl Delay {
         if !are_bursts {
             return None;
         }
-        Some(self.overruns.pace()? * self.refilled(self.stretch.rate()?))
+        let stretch = self.stretch.rate()?;
+        // Packets that arrive together did not all wait one behind the other.
+        let passed = self.aggregate().map_or(0.0, |_| self.passed.lately());
+        Some(self.overruns.pace()? * self.refilled(stretch.max(passed)))
     }
 }
 
 /// Hardly above the rate that the window stands for: bursts would overflow short queues.
 pub(super) const STEADY_PACE: f64 = 1.02;
+/// Times what the receiver acknowledges at once, and packets above that. What is more in several rounds
+/// comes from the link, or acknowledgements are lost.
+const AGGREGATED: f64 = 1.1;
+const FEW: f64 = 2.0;
+/// More packets than any link lets go together.
+const MOST_TOGETHER: f64 = 1e5;
 /// The receiver acknowledges what arrives in an eighth of a round trip at once.
 const ACKS_PER_ROUND: f64 = 8.0;

@@ -18,6 +18,7 @@ pub(super) struct Passed {
     /// The most in the present round, and in the last one that showed some: one alone may be chance.
     most: f64,
     last: f64,
+    lately: f64,
 }
 
 /// When the newest packet of an acknowledgement left, when it came, and how many were acknowledged.
@@ -72,10 +73,16 @@ impl Passed {
     pub(super) fn on_round(&mut self) -> f64 {
         let most = std::mem::take(&mut self.most);
         if most > 0.0 {
-            most.min(std::mem::replace(&mut self.last, most))
+            self.lately = most.min(std::mem::replace(&mut self.last, most));
+            self.lately
         } else {
             0.0
         }
+    }
+
+    /// What the last round that showed some has returned.
+    pub(super) fn lately(&self) -> f64 {
+        self.lately
     }
 }
 

@@ -138,7 +138,14 @@ impl Delay {
         } else if round.app_limited {
             at_high_delay
         } else {
-            at_high_delay.max(self.evidence.overload())
+            // The limit answers what a policer drops.
+            let is_answered = self.policed.answers_losses();
+            let overload = if is_answered {
+                0.0
+            } else {
+                self.evidence.overload()
+            };
+            at_high_delay.max(overload)
         };
         self.watch_others(round, limited);
         if self.meets_others(round, limited) {

@@ -58,6 +58,8 @@ const FILES: &[(&str, &str)] = files![
     "upload.toml",
     "weak-link.toml",
     "blocks-busy.toml",
+    "aggregates.toml",
+    "policed.toml",
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The state machine that ships, in a simulated network: one behaviour per file.
 
 mod absurd;
+mod aggregates;
 mod bottleneck;
 mod bursts;
 mod busy_hosts;
@@ -27,6 +28,7 @@ mod paced;
 mod parity;
 mod path_dies;
 mod paths;
+mod policed;
 mod profiles;
 mod redundancy;
 mod scenario;
@@ -40,6 +42,8 @@ mod weak_links;
 mod windows;
 
 use std::time::Duration;
+
+use mpfec_sim::scenario::{RunResult, Scenario};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -59,4 +63,19 @@ const fn kib(kib: u64) -> u64 {
 
 const fn mib(mib: u64) -> u64 {
     mib << 20
+}
+
+/// A run of the case of that name of a built-in scenario, over its variant of that name.
+fn run_of(scenario: &Scenario, case: &str, variant: &str, seed: u64) -> RunResult {
+    let mut cases = scenario.cases.iter();
+    let case_at = cases.position(|found| found.name == case).expect(case);
+    let mut variants = scenario.variants.iter();
+    let variant_at = variants.position(|found| found.name == variant);
+    let result = scenario.run(case_at, variant_at.expect(variant), seed);
+    assert_eq!(result.failure, None, "{case}, seed {seed}");
+    result
+}
+
+fn metric(result: &RunResult, metric: &str) -> f64 {
+    result.metric(metric).expect("it is measured")
 }

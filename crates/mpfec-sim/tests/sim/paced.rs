@@ -2,6 +2,8 @@
 
 use mpfec_sim::scenario::{RunResult, Scenario};
 
+use super::metric;
+
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test").unwrap_or_else(|error| panic!("{error}"))
 }
@@ -10,10 +12,6 @@ fn run(scenario: &Scenario, case: usize, seed: u64) -> RunResult {
     let result = scenario.run(case, 0, seed);
     assert_eq!(result.failure, None, "seed {seed}");
     result
-}
-
-fn metric(result: &RunResult, metric: &str) -> f64 {
-    result.metric(metric).expect("it is measured")
 }
 
 /// Of a few packets at a time some are soon lost behind others by chance, which is no overflow.

@@ -203,3 +203,35 @@ fn a_path_of_which_nothing_is_known_does_not_send_into_silence() {
     assert_eq!(link.control.state(), "startup");
     assert!(!link.control.sends_through_silence());
 }
+
+/// Packets in flight above the window in the steady state, where so many were acknowledged at once in
+/// each of the last rounds.
+fn room_for(batches: &[f64], target_cap: f64) -> f64 {
+    let mut link = planted(true);
+    let control = &mut link.control;
+    control.target_cap = target_cap;
+    for batch in batches {
+        control.batch = *batch;
+        control.note_batch();
+    }
+    control.cwnd() as f64 / control.mss - control.window
+}
+
+#[test]
+fn packets_that_arrive_together_have_room_beside_the_window() {
+    // An eighth of the window is what the receiver acknowledges at once.
+    for target_cap in [f64::INFINITY, 4.0] {
+        let few = room_for(&[9.0; 9], target_cap);
+        assert!((7.0..18.0).contains(&few), "{few}");
+        assert_eq!(room_for(&[40.0; 9], target_cap).round(), 40.0);
+        // No more than the window itself.
+        assert_eq!(room_for(&[400.0; 9], target_cap).round(), 70.0);
+    }
+}
+
+#[test]
+fn what_came_together_once_or_twice_was_a_host_that_stood_still() {
+    let few = room_for(&[9.0; 9], f64::INFINITY);
+    let batches = [40.0, 9.0, 40.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0];
+    assert_eq!(room_for(&batches, f64::INFINITY), few);
+}

@@ -1,0 +1,53 @@
+//! Policers, which drop what exceeds a rate and let nothing wait.
+
+use mpfec_sim::scenario::Scenario;
+
+use super::{metric, run_of};
+
+/// What a policer drops looks like what a noisy link loses: refilling it would only be dropped.
+#[test]
+fn what_a_policer_drops_is_not_made_up_for() {
+    let scenario = Scenario::named("policed").expect("a scenario that is built in");
+    for case in [
+        "5 Mbit/s, 10 ms, 8 KB at once, no loss",
+        "5 Mbit/s, 10 ms, 1 MB at once, no loss",
+        "20 Mbit/s, 10 ms, 200 KB at once, 2 %",
+    ] {
+        for seed in 1..=2 {
+            let result = run_of(&scenario, case, "auto", seed);
+            let (share, dropped) = (
+                metric(&result, "share"),
+                metric(&result, "overflow_percent"),
+            );
+            assert!(share >= 0.97, "{case}, seed {seed}: {share:.3} arrive");
+            assert!(
+                dropped <= 7.0,
+                "{case}, seed {seed}: {dropped:.1} % dropped"
+            );
+        }
+    }
+}
+
+/// Protection against losses that it brings about itself would grow until nothing else is sent.
+#[test]
+fn blocks_behind_a_policer_are_not_protected_against_it() {
+    let scenario = Scenario::named("policed").expect("a scenario that is built in");
+    for (case, most) in [
+        ("5 Mbit/s, 10 ms, 8 KB at once, no loss", 75.0),
+        ("50 Mbit/s, 40 ms, 200 KB at once, no loss", 40.0),
+        ("50 Mbit/s, 200 ms, 1 MB at once, 2 %", 125.0),
+    ] {
+        for seed in 1..=2 {
+            let result = run_of(&scenario, case, "blocks", seed);
+            let (delay, dropped) = (
+                metric(&result, "block_delay_ms.p99"),
+                metric(&result, "overflow_percent"),
+            );
+            assert!(delay <= most, "{case}, seed {seed}: {delay:.0} ms");
+            assert!(
+                dropped <= 5.0,
+                "{case}, seed {seed}: {dropped:.1} % dropped"
+            );
+        }
+    }
+}
