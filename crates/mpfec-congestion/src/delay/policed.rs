@@ -317,11 +317,11 @@ impl Policed {
             let passed = span.acked / span.seconds().max(SHORT);
             limit.rate = passed.clamp(0.5 * limit.rate, limit.rate);
             limit.has_lost = false;
-        } else if limit.has_lost && !limit.is_used && limit.burst < 1.0 {
-            // Who sends less than the limit loses that for another reason.
-            limit.own = Some(own + LEARNS * (share - own));
         } else if limit.has_lost {
-            // Another span is to confirm it, or shorter bursts.
+            if !limit.is_used && limit.burst < 1.0 {
+                // Who sends less than the limit loses that for another reason.
+                limit.own = Some(own + LEARNS * (share - own));
+            }
         } else if limit.holds > 0 {
             limit.holds -= 1;
         } else if !limit.is_used {
