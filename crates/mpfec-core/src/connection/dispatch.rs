@@ -152,6 +152,15 @@ impl Connection {
             return Ok(());
         }
         let (id, slot) = (path.id, path.slot);
+        if !self.is_backdated {
+            let oldest = |was_lost| {
+                let awaited = acked.iter().filter(|packet| packet.packet.in_flight);
+                let awaited = awaited.filter(|packet| packet.was_lost == was_lost);
+                awaited.map(|packet| packet.packet.sent_at).min()
+            };
+            let given_up = oldest(Some(LossCause::Silence));
+            path.on_waited(now, given_up.or(oldest(None)), given_up);
+        }
         let mut bytes = 0;
         let mut packets = 0;
         let mut sent_at = None;

@@ -11,6 +11,7 @@ mod parity;
 mod quiet;
 mod set;
 mod silence;
+mod stalls;
 mod validation;
 mod way_back;
 
@@ -35,6 +36,7 @@ pub(crate) use self::pair::PacketPair;
 use self::quiet::Quiet;
 pub(crate) use self::set::{ClosedIds, Given, LocalCid, MAX_PATH_ID, PathSet, RemoteCid};
 use self::silence::Silence;
+use self::stalls::Stalls;
 pub(crate) use self::validation::Validation;
 use self::way_back::WayBack;
 
@@ -138,6 +140,7 @@ pub(crate) struct Path {
     /// Packets whose answers were overdue since then.
     pub(crate) unanswered: u64,
     silence: Silence,
+    stalls: Stalls,
     /// Whether it was idle for so long that it must be kept alive.
     pub(crate) is_to_be_asked: bool,
     /// Acknowledgements written since the path itself last carried one of its own.
@@ -225,6 +228,7 @@ impl Path {
             is_to_be_asked: false,
             unanswered: 0,
             silence: Silence::default(),
+            stalls: Stalls::default(),
             acks_elsewhere: 0,
             repeats_acks: false,
         }

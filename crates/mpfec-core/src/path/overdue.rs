@@ -44,10 +44,33 @@ impl Path {
         now.checked_sub(self.patience())
     }
 
-    /// Samples of one flight agree so well that their variance says little about the next.
+    /// How long the oldest packet's answer may take.
     fn patience(&self) -> Duration {
         let delay = self.peer_ack_delay(self.space.oldest_eliciting());
-        self.rtt.pto_base().max(self.srtt() * 9 / 8) + delay
+        self.stalls.patience(self.usual_wait(delay))
+    }
+
+    /// The same as far as round trips tell. Samples of one flight agree so well that their variance
+    /// says little about the next.
+    fn usual_wait(&self, peer_ack_delay: Duration) -> Duration {
+        self.rtt.pto_base().max(self.srtt() * 9 / 8) + peer_ack_delay
+    }
+
+    /// Something was acknowledged, the oldest of it that had not been overtaken sent at `oldest`, and
+    /// the oldest of what had been given up in silence at `given_up`. To be told of before the round
+    /// trip.
+    pub(crate) fn on_waited(
+        &mut self,
+        now: Instant,
+        oldest: Option<Instant>,
+        given_up: Option<Instant>,
+    ) {
+        let age = |sent_at: Instant| now.saturating_duration_since(sent_at);
+        if let Some(oldest) = oldest {
+            let usual = self.usual_wait(self.peer_ack_delay(Eliciting::Late));
+            let given_up = given_up.map(age);
+            self.stalls.on_answer(now, age(oldest), given_up, usual);
+        }
     }
 
     /// Whether so many packets have been overdue since the last answer that random loss does

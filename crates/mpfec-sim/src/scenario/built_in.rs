@@ -60,6 +60,7 @@ const FILES: &[(&str, &str)] = files![
     "blocks-busy.toml",
     "aggregates.toml",
     "policed.toml",
+    "wifi-lte.toml",
 ];
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod unruly;
 mod upload;
 mod wandering;
 mod weak_links;
+mod wifi_lte;
 mod windows;
 
 use std::time::Duration;
