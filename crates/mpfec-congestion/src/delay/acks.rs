@@ -30,6 +30,7 @@ impl Delay {
             route: ack.route,
             way_back: ack.way_back,
             rtt: latest,
+            whole: ack.rtt.latest(),
             smoothed,
             queue,
             is_filled,

@@ -31,7 +31,9 @@ pub(super) struct Sample {
     pub(super) route: u32,
     /// How long it came back, as in [`Ack`](crate::Ack).
     pub(super) way_back: Option<i64>,
+    /// Without the time the peer says it waited, and with it.
     pub(super) rtt: Duration,
+    pub(super) whole: Duration,
     pub(super) smoothed: Duration,
     /// What other ways show of the queue, seconds.
     pub(super) queue: f64,
@@ -45,13 +47,22 @@ impl Floors {
     /// unless somebody else fills the queue. A floor that is too high is corrected by the next drain.
     pub(super) fn on_sample(&mut self, sample: &Sample) -> f64 {
         let known = self.routes.iter().position(|r| r.number == sample.route);
-        let index = known.unwrap_or_else(|| self.add(sample));
+        let index = known.unwrap_or_else(|| {
+            self.add(&Sample {
+                rtt: sample.whole,
+                ..*sample
+            })
+        });
         let weight = if self.routes.len() == 1 { 1.0 } else { WEIGHT };
         for (position, route) in self.routes.iter_mut().enumerate() {
             let is_own = f64::from(u8::from(position == index));
             route.weight += weight * (is_own - route.weight);
         }
         let route = &mut self.routes[index];
+        // RFC 9002 §5.3, of each way by itself: an acknowledgement that waits for the link as well as at
+        // the peer is there no sooner without the latter.
+        let rtt = sample.rtt.max(sample.whole.min(route.floor.min));
+        let sample = &Sample { rtt, ..*sample };
         let held_up = route.held_up(sample);
         let floor = &mut route.floor;
         let by = Duration::try_from_secs_f64(held_up.by.unwrap_or(0.0)).unwrap_or_default();

@@ -7,6 +7,7 @@ fn sample(start: Instant, at_ms: u64, route: u32, rtt_ms: u64) -> Sample {
         route,
         way_back: None,
         rtt: Duration::from_millis(rtt_ms),
+        whole: Duration::from_millis(rtt_ms),
         smoothed: Duration::from_millis(rtt_ms),
         queue: 0.0,
         is_filled: false,
@@ -144,4 +145,24 @@ fn ways_beyond_the_most_that_are_kept_replace_the_one_used_least() {
     assert_eq!(floors.routes.len(), MOST_ROUTES);
     assert!(!floors.is_new_route(999));
     assert!(floors.is_new_route(0));
+}
+
+/// The peer waited for 5 ms, of which the link would have waited as well.
+#[test]
+fn what_the_peer_waited_is_taken_off_no_further_than_to_the_least_of_its_way() {
+    let start = epoch();
+    let mut floors = Floors::default();
+    floors.on_sample(&sample(start, 0, 1, 130));
+    for at_ms in [10, 20] {
+        close(floors.on_sample(&sample(start, at_ms, 2, 140)), 0.0);
+    }
+    let waited = |whole_ms| Sample {
+        whole: Duration::from_millis(whole_ms),
+        ..sample(start, 30, 2, whole_ms - 5)
+    };
+    close(floors.on_sample(&waited(140)), 0.0);
+    close(floors.on_sample(&sample(start, 40, 2, 140)), 0.0);
+    close(floors.on_sample(&waited(147)), 0.002);
+    close(floors.on_sample(&waited(138)), 0.0);
+    close(floors.on_sample(&sample(start, 50, 2, 140)), 0.002);
 }

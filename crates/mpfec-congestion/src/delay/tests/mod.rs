@@ -29,6 +29,7 @@ impl Delay {
             route: 0,
             way_back: None,
             rtt,
+            whole: rtt,
             smoothed: rtt,
             queue: 0.0,
             is_filled: false,
