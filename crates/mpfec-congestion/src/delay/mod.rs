@@ -154,6 +154,9 @@ pub(crate) struct Delay {
     delivered_mean: f64,
     delivered_now: f64,
     carried: Carried,
+    /// The same, small packets counted as parts of full ones: data that were cut up before the path was
+    /// known to take larger packets remain small, and more of them pass than ever will of full ones.
+    carried_full: Carried,
     /// Limit of the queue target after losses in a short queue.
     target_cap: f64,
     /// This path's part of the connection's rate, 0.1..1.
@@ -211,6 +214,7 @@ impl Delay {
             delivered_mean: 0.0,
             delivered_now: 0.0,
             carried: Carried::default(),
+            carried_full: Carried::default(),
             target_cap: f64::INFINITY,
             part: 1.0,
             silence: None,
@@ -261,6 +265,8 @@ impl Delay {
             self.rate_max = (0.999 * self.rate_max).max(carried);
         }
         self.carried.on_round(delivered, self.part, length, limited);
+        let full = round.bytes / self.mss / length;
+        self.carried_full.on_round(full, self.part, length, limited);
         let passed = self.passed.on_round();
         let arrived = self.stretch.take_new().unwrap_or(0.0);
         if !limited {
@@ -406,6 +412,7 @@ impl CongestionController for Delay {
             *packets *= scale;
         }
         self.carried.resize(scale);
+        self.carried_full.resize(scale);
         self.stretch.resize(scale);
         self.passed = Passed::default();
         self.policed.resize(scale);

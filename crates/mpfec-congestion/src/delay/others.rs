@@ -58,8 +58,9 @@ impl Delay {
         let floor = self.floor_seconds();
         let carried = self.carried.part(self.part).max(1.0);
         let (window, delivered) = (self.window, self.delivered_mean);
-        let lacks =
-            self.rate < MISSING * carried && carried * floor >= FEWEST && self.favours_paced();
+        // With packets that were smaller than they are now, each path would seem to lack something.
+        let full = self.carried_full.part(self.part).min(carried);
+        let lacks = self.rate < MISSING * full && carried * floor >= FEWEST && self.favours_paced();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };

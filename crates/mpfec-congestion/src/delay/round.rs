@@ -11,6 +11,8 @@ use crate::Ack;
 pub(super) struct Round {
     start: Option<Instant>,
     pub(super) acked: f64,
+    /// Their bytes.
+    pub(super) bytes: f64,
     pub(super) lost: f64,
     /// Most packets that one acknowledgement was for.
     pub(super) batch: f64,
@@ -38,6 +40,7 @@ impl Round {
         Self {
             start: None,
             acked: 0.0,
+            bytes: 0.0,
             lost: 0.0,
             batch: 0.0,
             rise_min: f64::INFINITY,
@@ -90,6 +93,7 @@ impl Round {
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rise: f64, noise: f64, lost: u64) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
+        self.bytes += ack.bytes as f64;
         self.lost += lost as f64;
         self.batch = self.batch.max(f64::from(ack.packets));
         self.noise = noise;

@@ -30,6 +30,7 @@ mod path_dies;
 mod paths;
 mod policed;
 mod profiles;
+mod rare_losses;
 mod redundancy;
 mod scenario;
 mod small_windows;

@@ -163,3 +163,18 @@ fn a_path_that_got_longer_is_found_as_soon() {
         }
     }
 }
+
+/// Data that were cut up before, or that have to pass another path as well, remain small.
+#[test]
+fn packets_smaller_than_the_path_takes_pass_as_so_many_full_ones() {
+    let mut link = link();
+    link.resize(1200);
+    link.control.on_mtu_update(MSS);
+    link.rounds(100, f64::INFINITY);
+    let carried = link.control.carried_full.own();
+    let full = link.capacity * 1200.0 / f64::from(MSS);
+    assert!(
+        (carried / full - 1.0).abs() < 0.06,
+        "{carried:.0} and not {full:.0} packets per second"
+    );
+}

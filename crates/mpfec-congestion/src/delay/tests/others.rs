@@ -27,6 +27,7 @@ fn round(control: &mut Delay, delivered: f64, delay: f64, lost: u32) {
     let length = 0.1 + delay;
     let mut round = Round::new();
     round.acked = delivered * length;
+    round.bytes = round.acked * control.mss;
     round.lost = f64::from(lost);
     (round.rise_min, round.rise_max) = (delay, 1.1 * delay);
     round.delay_sum = delay * round.acked;
