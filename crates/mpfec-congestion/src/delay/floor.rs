@@ -59,15 +59,17 @@ impl Floors {
             route.weight += weight * (is_own - route.weight);
         }
         let route = &mut self.routes[index];
-        // RFC 9002 §5.3, of each way by itself: an acknowledgement that waits for the link as well as at
-        // the peer is there no sooner without the latter.
-        let rtt = sample.rtt.max(sample.whole.min(route.floor.min));
-        let sample = &Sample { rtt, ..*sample };
         let held_up = route.held_up(sample);
         let floor = &mut route.floor;
         let by = Duration::try_from_secs_f64(held_up.by.unwrap_or(0.0)).unwrap_or_default();
-        let rtt = sample.rtt.saturating_sub(by);
-        floor.on_sample(&Sample { rtt, ..*sample });
+        let whole = sample.whole.saturating_sub(by);
+        floor.on_sample(&Sample {
+            rtt: whole,
+            ..*sample
+        });
+        // RFC 9002 §5.3, of each way by itself: an acknowledgement that waits for the link as well as at
+        // the peer is there no sooner without the latter.
+        let rtt = sample.rtt.saturating_sub(by).max(whole.min(floor.min));
         self.held_up = held_up.by;
         self.begins = held_up
             .by

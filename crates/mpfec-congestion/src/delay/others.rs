@@ -60,7 +60,8 @@ impl Delay {
         let (window, delivered) = (self.window, self.delivered_mean);
         // With packets that were smaller than they are now, each path would seem to lack something.
         let full = self.carried_full.part(self.part).min(carried);
-        let lacks = self.rate < MISSING * full && carried * floor >= FEWEST && self.favours_paced();
+        let rate = self.rate * round.fullness(self.mss);
+        let lacks = rate < MISSING * full && carried * floor >= FEWEST && self.favours_paced();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };

@@ -73,6 +73,15 @@ impl Round {
         self.lost / (self.acked + self.lost).max(1.0)
     }
 
+    /// Bytes of a packet as a part of `mss`, the mean; 1 of none.
+    pub(super) fn fullness(&self, mss: f64) -> f64 {
+        if self.acked > 0.0 {
+            self.bytes / (mss * self.acked)
+        } else {
+            1.0
+        }
+    }
+
     /// Smallest delay above the floor, seconds; infinite before the first sample.
     pub(super) fn delay_min(&self) -> f64 {
         (self.rise_min - self.noise).max(0.0)

@@ -47,7 +47,8 @@ impl Path {
     /// How long the oldest packet's answer may take.
     fn patience(&self) -> Duration {
         let delay = self.peer_ack_delay(self.space.oldest_eliciting());
-        self.stalls.patience(self.usual_wait(delay))
+        let sent_at = self.space.oldest_unacked();
+        self.stalls.patience(sent_at, self.usual_wait(delay))
     }
 
     /// The same as far as round trips tell. Samples of one flight agree so well that their variance

@@ -34,7 +34,8 @@ impl Stalls {
         usual: Duration,
     ) {
         self.learnt = self.learnt.and_then(|learnt| learnt.at(now));
-        if let Some(learnt) = self.learnt.as_mut().filter(|_| age > usual) {
+        let is_in_time = given_up.is_none() && age > usual;
+        if let Some(learnt) = self.learnt.as_mut().filter(|_| is_in_time) {
             learnt.newest = learnt.newest.max(age);
         }
         let Some(age) = given_up.filter(|age| *age > usual) else {
@@ -61,10 +62,13 @@ impl Stalls {
         self.last = Some((now, age));
     }
 
-    /// The age that packets of the path reach before they are answered, with an eighth for what
-    /// the next stall may be longer, where `usual` is what would be waited for without stalls.
-    pub(crate) fn patience(&self, usual: Duration) -> Duration {
-        let age = self.learnt.map_or(Duration::ZERO, |learnt| learnt.age);
+    /// The age that packets reach before they are answered that leave at `sent_at`, with an eighth for
+    /// what the next stall may be longer, where `usual` is what would be waited for without stalls.
+    pub(crate) fn patience(&self, sent_at: Option<Instant>, usual: Duration) -> Duration {
+        let learnt = self
+            .learnt
+            .filter(|it| sent_at.is_some_and(|at| it.is_known(at)));
+        let age = learnt.map_or(Duration::ZERO, |learnt| learnt.age);
         (age * 9 / 8).clamp(usual, usual + LONGEST)
     }
 }
@@ -75,12 +79,17 @@ impl Learnt {
         if now < self.epoch_ends {
             return Some(self);
         }
-        let is_recent = now < self.epoch_ends + EPOCH && !self.newest.is_zero();
-        is_recent.then_some(Self {
+        let goes_on = self.is_known(now) && !self.newest.is_zero();
+        goes_on.then_some(Self {
             age: self.newest,
             newest: Duration::ZERO,
-            epoch_ends: now + EPOCH,
+            epoch_ends: self.epoch_ends + EPOCH,
         })
+    }
+
+    /// Whether it still counts then, if nothing is answered until then.
+    fn is_known(&self, at: Instant) -> bool {
+        at < self.epoch_ends + EPOCH
     }
 }
 
@@ -111,7 +120,7 @@ mod tests {
         let (start, mut stalls) = (epoch(), Stalls::default());
         let mut answer = |at: u64, age: u64| {
             stalls.on_answer(start + ms(at), ms(age), Some(ms(age)), USUAL);
-            stalls.patience(USUAL)
+            stalls.patience(Some(start + ms(at)), USUAL)
         };
         assert_eq!(answer(0, 80), USUAL, "one may be chance");
         assert_eq!(answer(5, 75), USUAL, "of the same stall");
@@ -130,11 +139,12 @@ mod tests {
         for at in (1_000..60_000).step_by(1_000) {
             stalls.on_answer(start + ms(at), ms(64), None, USUAL);
         }
-        assert_eq!(stalls.patience(USUAL), ms(72), "they have become shorter");
+        let patience = stalls.patience(Some(start + ms(59_000)), USUAL);
+        assert_eq!(patience, ms(72), "they have become shorter");
         for at in (60_000..80_000).step_by(1_000) {
             stalls.on_answer(start + ms(at), ms(30), None, USUAL);
         }
-        assert_eq!(stalls.patience(USUAL), USUAL);
+        assert_eq!(stalls.patience(Some(start + ms(79_000)), USUAL), USUAL);
     }
 
     #[test]
@@ -143,8 +153,11 @@ mod tests {
         for at in [0, 50] {
             stalls.on_answer(start + ms(at), ms(80), Some(ms(80)), USUAL);
         }
-        stalls.on_answer(start + ms(3_600_000), ms(80), None, USUAL);
-        assert_eq!(stalls.patience(USUAL), USUAL);
+        assert_eq!(stalls.patience(Some(start + ms(60)), USUAL), ms(90));
+        let hour = start + ms(3_600_000);
+        assert_eq!(stalls.patience(Some(hour), USUAL), USUAL);
+        stalls.on_answer(hour + ms(80), ms(80), None, USUAL);
+        assert_eq!(stalls.patience(Some(hour + ms(81)), USUAL), USUAL);
     }
 
     #[test]
@@ -153,6 +166,19 @@ mod tests {
         for at in [0, 900] {
             stalls.on_answer(start + ms(at), ms(800), Some(ms(800)), 4 * USUAL);
         }
-        assert_eq!(stalls.patience(USUAL), ms(240));
+        let at = Some(start + ms(901));
+        assert_eq!(stalls.patience(at, USUAL), ms(240));
+    }
+
+    #[test]
+    fn one_long_stall_among_short_ones_is_not_what_the_next_takes() {
+        let (start, mut stalls) = (epoch(), Stalls::default());
+        for (at, age) in [(0, 80), (50, 80), (5_000, 900)] {
+            stalls.on_answer(start + ms(at), ms(age), Some(ms(age)), USUAL);
+        }
+        for at in (6_000..12_000).step_by(100) {
+            stalls.on_answer(start + ms(at), ms(80), None, USUAL);
+        }
+        assert_eq!(stalls.patience(Some(start + ms(12_000)), USUAL), ms(90));
     }
 }

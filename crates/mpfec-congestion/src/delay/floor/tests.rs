@@ -166,3 +166,20 @@ fn what_the_peer_waited_is_taken_off_no_further_than_to_the_least_of_its_way() {
     close(floors.on_sample(&waited(138)), 0.0);
     close(floors.on_sample(&sample(start, 50, 2, 140)), 0.002);
 }
+
+/// The way has become 3 ms longer. Held back for 5 ms, an acknowledgement now and then is no sign of the
+/// least before.
+#[test]
+fn a_way_that_became_longer_is_known_though_the_peer_holds_some_acknowledgements_back() {
+    let start = epoch();
+    let mut floors = Floors::default();
+    floors.on_sample(&sample(start, 0, 1, 130));
+    floors.on_sample(&sample(start, 10, 2, 140));
+    let mut rise = 0.0;
+    for at_ms in (100..40_000).step_by(100) {
+        let whole = sample(start, at_ms, 2, 143);
+        let rtt = Duration::from_millis(if at_ms % 1000 == 0 { 138 } else { 143 });
+        rise = floors.on_sample(&Sample { rtt, ..whole });
+    }
+    close(rise, 0.0);
+}

@@ -234,6 +234,7 @@ fn watched_with(in_flight: f64, delivered: f64, delay: f64, rounds: u32) -> Dela
     (control.delivered_mean, control.delivered_max) = (delivered, delivered);
     let mut seen = Round::new();
     (seen.acked, seen.delay_sum, seen.in_flight_max) = (1.0, delay, in_flight);
+    seen.bytes = control.mss;
     for _ in 0..rounds {
         control.watch_others(&seen, true);
     }
@@ -281,6 +282,7 @@ fn on_a_path_of_few_packets_what_waits_for_its_acknowledgement_hides_nobody() {
     control.carried.resize(0.2);
     let mut seen = Round::new();
     (seen.acked, seen.delay_sum, seen.in_flight_max) = (1.0, 0.01, 19.0);
+    seen.bytes = control.mss;
     for _ in 0..300 {
         control.watch_others(&seen, true);
     }
@@ -396,6 +398,7 @@ fn beside_others_in_a_queue_of_five_packets_a_loss_is_its_overflow_though_no_del
         (control.window, control.rate) = (105.0, rate);
         let mut seen = Round::new();
         (seen.acked, seen.delay_sum, seen.rise_min) = (1.0, 0.004, least);
+        seen.bytes = control.mss;
         for _ in 0..300 {
             control.watch_others(&seen, true);
         }
