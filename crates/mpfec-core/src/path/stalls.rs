@@ -50,12 +50,15 @@ impl Stalls {
             }
             if since <= AGAIN {
                 let age = age.min(before);
-                let longest = |age: Duration| age.max(self.learnt.map_or(age, |it| it.age));
-                let epoch_ends = self.learnt.map_or(now + EPOCH, |it| it.epoch_ends);
+                let learnt = self.learnt.unwrap_or(Learnt {
+                    age,
+                    newest: age,
+                    epoch_ends: now + EPOCH,
+                });
                 self.learnt = Some(Learnt {
-                    age: longest(age),
-                    newest: age.max(self.learnt.map_or(age, |it| it.newest)),
-                    epoch_ends,
+                    age: learnt.age.max(age),
+                    newest: learnt.newest.max(age),
+                    ..learnt
                 });
             }
         }
