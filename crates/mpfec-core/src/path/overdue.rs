@@ -67,7 +67,9 @@ impl Path {
         given_up: Option<Instant>,
     ) {
         let age = |sent_at: Instant| now.saturating_duration_since(sent_at);
-        if let Some(oldest) = oldest {
+        // Where many packets get lost either way, it is those behind them that answers waited for.
+        let is_lossy = self.loss.get().max(self.incoming.get()) > LOSSY;
+        if let Some(oldest) = oldest.filter(|_| !is_lossy) {
             let usual = self.usual_wait(self.peer_ack_delay(Eliciting::Late));
             let given_up = given_up.map(age);
             self.stalls.on_answer(now, age(oldest), given_up, usual);
@@ -99,6 +101,8 @@ impl Path {
 
 /// Answers that come in bursts have pauses between them.
 const MIN_PAUSE: Duration = Duration::from_millis(25);
+/// Share of packets lost above which late answers show no stalls.
+const LOSSY: f64 = 0.1;
 /// Share of late answers that the loss of some acknowledgements does not explain.
 const OFTEN: f64 = 0.25;
 
@@ -211,6 +215,30 @@ mod tests {
                 path.on_late_answer(ms(5));
             }
             assert_eq!(path.silent_at(), Some(now + base + MAX_ACK_DELAY));
+        }
+    }
+
+    /// The RTT is 40 ms; twice, what had been given up is answered after 100.
+    #[test]
+    fn stalls_are_waited_for_but_where_losses_explain_late_answers() {
+        let ms = Duration::from_millis;
+        for (lost, waited) in [(0, true), (20, false)] {
+            let start = epoch();
+            let mut path = path(start);
+            for at in 1..50 {
+                path.rtt.update(start + RTT * at, RTT, Duration::ZERO);
+            }
+            path.loss.update(100 - lost, lost);
+            let usual = path.usual_wait(MAX_ACK_DELAY);
+            assert!(usual < ms(60), "{usual:?}");
+            for at in [2_000, 2_200] {
+                let sent_at = Some(start + ms(at));
+                path.on_waited(start + ms(at + 100), sent_at, sent_at);
+            }
+            let sent_at = start + ms(2_400);
+            send(&mut path, sent_at, Eliciting::Soon);
+            let patience = if waited { ms(100) * 9 / 8 } else { usual };
+            assert_eq!(path.silent_at(), Some(sent_at + patience), "{lost} lost");
         }
     }
 }

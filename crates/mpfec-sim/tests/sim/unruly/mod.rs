@@ -69,7 +69,7 @@ fn run(seed: u64) {
 }
 
 /// Seeds that found a fault.
-const FAILED_ONCE: [u64; 3] = [5168, 25_785, 31_208];
+const FAILED_ONCE: [u64; 4] = [5168, 25_785, 31_208, 102_397];
 
 #[test]
 fn whatever_applications_do_meanwhile_what_was_written_arrives() {
