@@ -37,7 +37,7 @@ impl Delay {
         };
         let is_new = self.floor.is_new_route(ack.route);
         let rise = self.floor.on_sample(&sample);
-        let held_up = self.floor.held_up();
+        let (held_up, back) = (self.floor.held_up(), self.floor.varies());
         self.follow_way_back(held_up);
         let latest = latest.saturating_sub(Duration::from_secs_f64(held_up.unwrap_or(0.0)));
         let delay = (rise - self.noise.least()).max(0.0);
@@ -94,7 +94,8 @@ impl Delay {
             losses,
             (lesson, of_lost),
         );
-        self.round.on_ack(ack, rise, self.noise.least(), lost);
+        self.round
+            .on_ack(ack, (rise, back), self.noise.least(), lost);
         self.round.on_held_up(held_up);
         match self.mode {
             Mode::Startup(_) => {

@@ -11,6 +11,8 @@ pub(super) struct Floors {
     routes: Vec<Route>,
     /// By how many seconds the last sample was held up, if it was.
     held_up: Option<f64>,
+    /// By how many seconds it came back later than at the least, though nothing stands there.
+    varies: f64,
     /// The mean by which that has become true of its way with it, if it has.
     begins: Option<f64>,
 }
@@ -71,6 +73,7 @@ impl Floors {
         // the peer is there no sooner without the latter.
         let rtt = sample.rtt.saturating_sub(by).max(whole.min(floor.min));
         self.held_up = held_up.by;
+        self.varies = held_up.varies;
         self.begins = held_up
             .by
             .filter(|_| held_up.begins)
@@ -81,6 +84,12 @@ impl Floors {
     /// By how many seconds that sample was held up on its way back, if others are as well.
     pub(super) fn held_up(&self) -> Option<f64> {
         self.held_up
+    }
+
+    /// By how many seconds that sample came back later than at the least, where nothing stands: no queue
+    /// on the way there made it longer by that.
+    pub(super) fn varies(&self) -> f64 {
+        self.varies
     }
 
     /// By how many seconds acknowledgements are held up on average, if the last sample was the first

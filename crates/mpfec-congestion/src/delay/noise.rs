@@ -24,13 +24,16 @@ impl Noise {
     /// `packet_time` seconds for a packet. What its delays are above the floor is the path's own as
     /// far as they jump by as much from one acknowledgement to the next, some packets aside: a queue
     /// that somebody else fills is long, but grows packet by packet. Few acknowledgements seldom show
-    /// the largest jump: what jumps by a third of all that it varies by is taken to jump by that.
+    /// the largest jump: what jumps by a third of all that it varies by is taken to jump by that. What
+    /// its smallest delay waited for on the way back is none of the queue, whatever a packet takes: a path
+    /// that has given way to its own noise has few packets, with which all jumps seem small.
     pub(super) fn on_drained(&mut self, round: &Round, packet_time: f64) {
         let jump = round.jump_max - FEW * packet_time;
         let range = round.rise_max - round.rise_min - FEW * packet_time;
         let swing = if jump > JUMPY * range { range } else { jump };
         self.swing.add(swing);
-        self.least.add(round.rise_min.min(swing));
+        self.least
+            .add(round.rise_min.min(swing.max(round.least_back)));
     }
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
@@ -140,6 +143,17 @@ mod tests {
     fn what_others_send_at_once_is_none_of_the_path() {
         assert_eq!(least_ms(&[(9.0, 20.0, 1.0); 3]), 0.0);
         assert_eq!(least_ms(&[(9.0, 20.0, 1.5); 3]), 0.5);
+    }
+
+    #[test]
+    fn what_a_drain_leaves_is_the_paths_own_as_far_as_it_was_on_the_way_back() {
+        let mut noise = Noise::default();
+        for back in [3.0, 4.0, 4.5] {
+            let mut round = drained((6.0, 9.0, 1.0));
+            round.least_back = 1e-3 * back;
+            noise.on_drained(&round, 0.25e-3);
+        }
+        assert_eq!((ms(noise.least()), ms(noise.swing())), (4.0, 0.0));
     }
 
     #[test]

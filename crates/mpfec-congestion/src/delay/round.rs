@@ -18,6 +18,8 @@ pub(super) struct Round {
     pub(super) batch: f64,
     /// Smallest RTT above the least that is known, seconds; infinite before the first sample.
     pub(super) rise_min: f64,
+    /// What of it was on the way back, and no queue there.
+    pub(super) least_back: f64,
     /// Largest of them.
     pub(super) rise_max: f64,
     /// That of the last acknowledgement, and the most by which one was above that before it.
@@ -44,6 +46,7 @@ impl Round {
             lost: 0.0,
             batch: 0.0,
             rise_min: f64::INFINITY,
+            least_back: 0.0,
             rise_max: 0.0,
             rise_last: f64::INFINITY,
             jump_max: 0.0,
@@ -99,7 +102,13 @@ impl Round {
 
     /// An acknowledgement came, whose RTT is so many seconds above the least that is known, with
     /// which `lost` packets were found.
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, rise: f64, noise: f64, lost: u64) {
+    pub(super) fn on_ack(
+        &mut self,
+        ack: &Ack<'_>,
+        (rise, back): (f64, f64),
+        noise: f64,
+        lost: u64,
+    ) {
         self.start.get_or_insert(ack.now);
         self.acked += f64::from(ack.packets);
         self.bytes += ack.bytes as f64;
@@ -107,7 +116,9 @@ impl Round {
         self.batch = self.batch.max(f64::from(ack.packets));
         self.noise = noise;
         self.delay_sum += (rise - noise).max(0.0) * f64::from(ack.packets);
-        self.rise_min = self.rise_min.min(rise);
+        if rise < self.rise_min {
+            (self.rise_min, self.least_back) = (rise, back.min(rise));
+        }
         self.rise_max = self.rise_max.max(rise);
         let before = std::mem::replace(&mut self.rise_last, rise);
         self.jump_max = self.jump_max.max(rise - before);

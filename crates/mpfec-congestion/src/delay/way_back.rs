@@ -50,6 +50,8 @@ impl Default for Seen {
 pub(super) struct HeldUp {
     /// Seconds beyond the least; `None` where nothing stands.
     pub(super) by: Option<f64>,
+    /// The same where nothing stands: it varies from acknowledgement to acknowledgement.
+    pub(super) varies: f64,
     /// Nothing stood with the sample before.
     pub(super) begins: bool,
     /// By how many seconds that least is longer than with the sample before, where something stands.
@@ -88,6 +90,7 @@ impl WayBack {
         self.judge(now, by, floor.as_secs_f64(), smoothed);
         HeldUp {
             by: self.is_held_up.then_some(by),
+            varies: if self.is_held_up { 0.0 } else { by },
             begins: self.is_held_up && !was_held_up,
             longer: if self.is_held_up { longer } else { 0.0 },
         }
@@ -241,6 +244,18 @@ mod tests {
                 assert_eq!(held_up, None, "seed {seed}");
             }
         }
+    }
+
+    #[test]
+    fn it_tells_what_of_a_round_trip_was_on_the_way_back_where_nothing_stands() {
+        let mut acks = Acks::every(2.0);
+        acks.run(100, |_| (3.0, 0.0));
+        for back in [2.0, 8.0, 0.5] {
+            let varies = 1e3 * acks.next(4.0, back).varies;
+            assert!((varies - back).abs() < 0.1, "{varies:.2} of {back} ms");
+        }
+        assert!(acks.run(60, |_| (3.0, 50.0)).is_some());
+        assert_eq!(acks.next(3.0, 50.0).varies, 0.0, "it is held up");
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl EarliestArrival {
 
     /// Whether a path that others make dispensable for what there is takes data all the same.
     fn must_not_idle(&self, bulk: bool, outlook: &Outlook, view: &View<'_>) -> bool {
-        bulk || outlook.is_needed(self.load.get(view.now))
+        bulk || outlook.is_needed(self.load.get(view.now), self.seen.unsent)
     }
 
     /// Gives the slot to the first block, in delivery order, that needs more symbols than the

@@ -102,9 +102,16 @@ impl Outlook {
     }
 
     /// Whether the paths with shorter delay cannot carry `load` symbols per second without
-    /// this one, at a sound share of their rate.
-    pub(super) fn is_needed(&self, load: f64) -> bool {
-        SOUND_LOAD * self.faster < load
+    /// this one, at a sound share of their rate, while `unsent` symbols wait.
+    ///
+    /// Their rate is what they were given to carry: one that the application has never filled may
+    /// carry more, and is not tried as long as this path takes what is left over. So unless the load
+    /// is far beyond that rate, so many must wait that the others need a good part of the time for
+    /// them in which one sent here would arrive; fewer are there sooner without this path.
+    pub(super) fn is_needed(&self, load: f64, unsent: u64) -> bool {
+        let is_short = SOUND_LOAD * self.faster < load;
+        let is_far_short = FAR * self.faster < load;
+        is_short && (is_far_short || unsent as f64 > WAITING * self.supply)
     }
 
     /// Whether a symbol sent here arrives when the block is due already, and others are in time.
@@ -237,6 +244,12 @@ const MOMENT: f64 = 2.0;
 
 /// 1e-4, the least failure probability that is worth a busy slot.
 const MOST_OCTAVES: f64 = 13.3;
+
+/// Times the rate that is known of paths which they hardly carry, filled or not.
+const FAR: f64 = 3.0;
+
+/// Part of what others deliver before a symbol sent here arrives.
+const WAITING: f64 = 0.5;
 
 /// What share of their rate paths can carry without a queue.
 pub(super) const SOUND_LOAD: f64 = 0.88;

@@ -327,6 +327,45 @@ fn a_drain_of_the_fast_path_moves_nothing_to_the_slow_one() {
     }));
 }
 
+/// Whether a path of 300 ms one way is taken beside one of 25 ms which is known to carry 1000 symbols
+/// a second, if so many are written in a second and `waiting` of them have not left yet.
+fn is_taken(load: u64, waiting: usize) -> bool {
+    let [fast, slow] = [(0, 25), (1, 300)].map(|(slot, ms)| PathView {
+        srtt: Duration::from_millis(2 * ms),
+        one_way: Duration::from_millis(ms),
+        // Nearly all of a window of 50 symbols.
+        cwnd: 50_000,
+        in_flight: 40_000,
+        ..path(slot, 0.0)
+    });
+    let paths = [fast, slow];
+    let blocks = vec![unsent(); waiting / 10];
+    let mut scheduler = EarliestArrival::new();
+    let now = View {
+        writer_blocked: false,
+        window: 10_000,
+        ..view(&paths, &blocks)
+    };
+    // The mean is over half a second.
+    scheduler.load.add(now.now, load / 2);
+    scheduler.seen.unsent = waiting as u64;
+    scheduler.select(1, 1, &now).is_some()
+}
+
+#[test]
+fn a_slow_path_is_taken_once_much_waits_for_the_fast_one_which_may_carry_more_than_it_has_shown() {
+    // The fast path delivers 275 before one sent on the slow path is there.
+    assert!(!is_taken(1100, 30), "a block or two is no shortage");
+    assert!(!is_taken(1100, 130));
+    assert!(is_taken(1100, 150));
+    assert!(!is_taken(800, 150), "the fast one carries that");
+}
+
+#[test]
+fn a_slow_path_is_taken_at_once_where_the_fast_one_hardly_carries_the_load() {
+    assert!(is_taken(3500, 30));
+}
+
 /// Symbols per second of a paced stream, and repairs that `paths[1]` sends of a block whose ten
 /// symbols fly on `paths[0]` unless `unsent`, before it is left alone.
 fn backed_up(load: u64, unsent: u32, paths: &[PathView]) -> u32 {

@@ -20,6 +20,7 @@ mod keep_alive;
 mod latecomer;
 mod latency;
 mod limits;
+mod mobile;
 mod model;
 mod moves;
 mod narrow;
