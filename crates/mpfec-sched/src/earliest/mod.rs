@@ -14,6 +14,7 @@ mod attempts;
 mod fallback;
 mod ledger;
 mod load;
+mod shortage;
 mod supply;
 
 use std::time::Instant;
@@ -27,6 +28,7 @@ use crate::worth::worth_having;
 use attempts::{Stuck, has_lost_repair, is_stuck, stops_reader};
 use ledger::{Idle, Ledger};
 use load::Load;
+use shortage::Shortage;
 use supply::Outlook;
 
 /// Symbols go where they arrive when they are needed.
@@ -41,6 +43,7 @@ pub struct EarliestArrival {
     /// Slots whose paths a small window is better off without.
     left_out: [bool; MAX_PATHS],
     stuck: Stuck,
+    shortage: Shortage,
     /// The answer that was given last, to know in `on_sent` what it was for.
     decision: Option<Decision>,
 }
@@ -97,6 +100,7 @@ impl EarliestArrival {
             seen: Seen::default(),
             left_out: [false; MAX_PATHS],
             stuck: Stuck::default(),
+            shortage: Shortage::default(),
             decision: None,
         }
     }
@@ -165,8 +169,20 @@ impl EarliestArrival {
     }
 
     /// Whether a path that others make dispensable for what there is takes data all the same.
-    fn must_not_idle(&self, bulk: bool, outlook: &Outlook, view: &View<'_>) -> bool {
-        bulk || outlook.is_needed(self.load.get(view.now), self.seen.unsent)
+    fn must_not_idle(
+        &mut self,
+        bulk: bool,
+        slot: usize,
+        outlook: &Outlook,
+        view: &View<'_>,
+    ) -> bool {
+        if bulk {
+            return true;
+        }
+        let block = view.blocks.first().map_or(0, |block| block.source_symbols);
+        let waits = outlook.keeps_waiting(self.seen.unsent, block);
+        outlook.is_needed(self.load.get(view.now))
+            && (outlook.is_lossy() || self.shortage.is_needed(slot, waits, view.now))
     }
 
     /// Gives the slot to the first block, in delivery order, that needs more symbols than the
@@ -356,7 +372,10 @@ impl Scheduler for EarliestArrival {
         let mut found = None;
         if worth[path] {
             found = self.walk(Mode::Busy, bulk, budget, slot, &outlook, view);
-            if found.is_none() && self.seen.unsent > 0 && self.must_not_idle(bulk, &outlook, view) {
+            if found.is_none()
+                && self.seen.unsent > 0
+                && self.must_not_idle(bulk, slot, &outlook, view)
+            {
                 found = self.youngest(budget, &outlook, view);
             }
         }

@@ -27,8 +27,9 @@ pub(super) struct Outlook {
     arrival: f64,
     /// One-way delay and symbol time of the path where they are the least.
     soonest: f64,
-    /// Symbols per second of the paths with shorter delay.
+    /// Symbols per second of the paths with shorter delay, and those that get lost besides.
     faster: f64,
+    faster_lost: f64,
 }
 
 impl Outlook {
@@ -55,6 +56,7 @@ impl Outlook {
             arrival,
             soonest: me.delay + me.symbol,
             faster: 0.0,
+            faster_lost: 0.0,
         };
         let (mut shortest, mut longest) = (me.delay, me.delay);
         for (j, path) in view.usable().filter(|&(j, _)| j == asking || worth[j]) {
@@ -69,7 +71,9 @@ impl Outlook {
             longest = longest.max(other.delay);
             outlook.soonest = outlook.soonest.min(other.delay + other.symbol);
             if other.delay < me.delay {
-                outlook.faster += arriving_rate(path, other.lasting);
+                let arriving = arriving_rate(path, other.lasting);
+                outlook.faster += arriving;
+                outlook.faster_lost += arriving * path.loss_long;
             }
             // A strict order of the paths: the first of them finds that nobody else comes
             // first, so that never all paths wait for each other.
@@ -102,16 +106,23 @@ impl Outlook {
     }
 
     /// Whether the paths with shorter delay cannot carry `load` symbols per second without
-    /// this one, at a sound share of their rate, while `unsent` symbols wait.
-    ///
-    /// Their rate is what they were given to carry: one that the application has never filled may
-    /// carry more, and is not tried as long as this path takes what is left over. So unless the load
-    /// is far beyond that rate, so many must wait that the others need a good part of the time for
-    /// them in which one sent here would arrive; fewer are there sooner without this path.
-    pub(super) fn is_needed(&self, load: f64, unsent: u64) -> bool {
-        let is_short = SOUND_LOAD * self.faster < load;
-        let is_far_short = FAR * self.faster < load;
-        is_short && (is_far_short || unsent as f64 > WAITING * self.supply)
+    /// this one, at a sound share of their rate.
+    pub(super) fn is_needed(&self, load: f64) -> bool {
+        SOUND_LOAD * self.faster < load
+    }
+
+    /// Whether the paths with shorter delay lose so much that what waits for them says little: repairs and
+    /// protection take their slots as well.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.faster_lost > LOSSY * self.faster
+    }
+
+    /// Whether more of `unsent` symbols wait than two blocks of `block` symbols, which may have been
+    /// written at once, or as many as take the other paths a good part of the time in which one sent
+    /// here would arrive.
+    pub(super) fn keeps_waiting(&self, unsent: u64, block: u32) -> bool {
+        let written = WRITTEN * f64::from(block);
+        unsent as f64 > written.min(WAITING * self.supply)
     }
 
     /// Whether a symbol sent here arrives when the block is due already, and others are in time.
@@ -245,11 +256,14 @@ const MOMENT: f64 = 2.0;
 /// 1e-4, the least failure probability that is worth a busy slot.
 const MOST_OCTAVES: f64 = 13.3;
 
-/// Times the rate that is known of paths which they hardly carry, filled or not.
-const FAR: f64 = 3.0;
-
 /// Part of what others deliver before a symbol sent here arrives.
 const WAITING: f64 = 0.5;
+
+/// Blocks that may have been written at once.
+const WRITTEN: f64 = 2.0;
+
+/// Part of what leaves; a block of a few dozen symbols lacks one more often than one in ten.
+const LOSSY: f64 = 0.005;
 
 /// What share of their rate paths can carry without a queue.
 pub(super) const SOUND_LOAD: f64 = 0.88;

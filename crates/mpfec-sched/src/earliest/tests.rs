@@ -328,15 +328,15 @@ fn a_drain_of_the_fast_path_moves_nothing_to_the_slow_one() {
 }
 
 /// Whether a path of 300 ms one way is taken beside one of 25 ms which is known to carry 1000 symbols
-/// a second, if so many are written in a second and `waiting` of them have not left yet.
-fn is_taken(load: u64, waiting: usize) -> bool {
+/// a second and to lose `loss`, if `load` are written in a second and `waiting` of them have not left yet.
+fn is_taken(load: u64, waiting: usize, loss: f64) -> bool {
     let [fast, slow] = [(0, 25), (1, 300)].map(|(slot, ms)| PathView {
         srtt: Duration::from_millis(2 * ms),
         one_way: Duration::from_millis(ms),
         // Nearly all of a window of 50 symbols.
         cwnd: 50_000,
         in_flight: 40_000,
-        ..path(slot, 0.0)
+        ..path(slot, loss)
     });
     let paths = [fast, slow];
     let blocks = vec![unsent(); waiting / 10];
@@ -353,17 +353,15 @@ fn is_taken(load: u64, waiting: usize) -> bool {
 }
 
 #[test]
-fn a_slow_path_is_taken_once_much_waits_for_the_fast_one_which_may_carry_more_than_it_has_shown() {
-    // The fast path delivers 275 before one sent on the slow path is there.
-    assert!(!is_taken(1100, 30), "a block or two is no shortage");
-    assert!(!is_taken(1100, 130));
-    assert!(is_taken(1100, 150));
-    assert!(!is_taken(800, 150), "the fast one carries that");
+fn a_slow_path_is_taken_once_more_waits_for_the_fast_one_than_was_written_at_once() {
+    assert!(!is_taken(1100, 20, 0.0), "two blocks");
+    assert!(is_taken(1100, 30, 0.0));
+    assert!(!is_taken(800, 30, 0.0), "the fast one carries that");
 }
 
 #[test]
-fn a_slow_path_is_taken_at_once_where_the_fast_one_hardly_carries_the_load() {
-    assert!(is_taken(3500, 30));
+fn a_slow_path_is_taken_at_once_where_the_fast_one_loses_packets() {
+    assert!(is_taken(1100, 20, 0.03));
 }
 
 /// Symbols per second of a paced stream, and repairs that `paths[1]` sends of a block whose ten
