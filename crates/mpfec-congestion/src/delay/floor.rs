@@ -11,7 +11,7 @@ pub(super) struct Floors {
     routes: Vec<Route>,
     /// By how many seconds the last sample was held up, if it was.
     held_up: Option<f64>,
-    /// By how many seconds it came back later than at the least, though nothing stands there.
+    /// By how many seconds it came back later than at the least, while nothing was seen to stand there.
     varies: f64,
     /// The mean by which that has become true of its way with it, if it has.
     begins: Option<f64>,
@@ -86,8 +86,8 @@ impl Floors {
         self.held_up
     }
 
-    /// By how many seconds that sample came back later than at the least, where nothing stands: no queue
-    /// on the way there made it longer by that.
+    /// By how many seconds that sample came back later than at the least, while nothing has been seen to
+    /// stand there: no queue on the way there made it longer by that.
     pub(super) fn varies(&self) -> f64 {
         self.varies
     }

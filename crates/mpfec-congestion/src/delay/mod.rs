@@ -49,7 +49,8 @@
 //!   window becomes `delivered / (1 - p0) x floor` and half of the target (see `heed_ceiling`);
 //! - what holds up acknowledgements on their way back, as the peer's clock tells (see `way_back`), is
 //!   taken from every RTT, and as many packets as arrive meanwhile are in flight besides (see
-//!   `held_up`);
+//!   `held_up`). Where nothing stands there, what the smallest RTT of a drain waited for on that way is
+//!   the path's own (see `noise`);
 //! - a queue that stays when our part of it is taken away, or overflows far above our part twice, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that stands
 //!   while the application pauses, longer than what was in flight can make it (see `others`), and one that

@@ -18,7 +18,7 @@ pub(super) struct Round {
     pub(super) batch: f64,
     /// Smallest RTT above the least that is known, seconds; infinite before the first sample.
     pub(super) rise_min: f64,
-    /// What of it was on the way back, and no queue there.
+    /// What of it was on the way back, where nothing has been seen to stand.
     pub(super) least_back: f64,
     /// Largest of them.
     pub(super) rise_max: f64,

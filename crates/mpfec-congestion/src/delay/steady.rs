@@ -147,7 +147,6 @@ impl Delay {
             };
             at_high_delay.max(overload)
         };
-        let fills = self.fills_queue(round, target);
         self.watch_others(round, limited);
         if self.meets_others(round, limited) {
             self.window = self.share_of_peak();
@@ -275,7 +274,7 @@ impl Delay {
             return;
         };
         match steady.drain {
-            Drain::No if (limited || fills) && steady.hold == 0 => {
+            Drain::No if limited && steady.hold == 0 => {
                 self.follow(round, target, shrink);
                 if is_first_round && !self.pauses() {
                     self.settle(round.acked / length);
@@ -303,15 +302,6 @@ impl Delay {
             }
         }
         self.bound_window();
-    }
-
-    /// Whether a queue that is longer than the target has stood all the round, and what we have in flight
-    /// accounts for it: then the path is full, though the application had nothing to send at times.
-    fn fills_queue(&self, round: &Round, target: f64) -> bool {
-        let carried = self.carried.shared(self.part);
-        let stands = self.queue_delay * carried > target.max(ONE_PACKET);
-        let held = carried * (self.floor_seconds() + self.queue_delay);
-        stands && round.in_flight_max >= held
     }
 
     /// Drains, or the rounds of an application that pauses, may have shown how far a delay is above the

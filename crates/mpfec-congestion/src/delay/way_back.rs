@@ -50,7 +50,7 @@ impl Default for Seen {
 pub(super) struct HeldUp {
     /// Seconds beyond the least; `None` where nothing stands.
     pub(super) by: Option<f64>,
-    /// The same where nothing stands: it varies from acknowledgement to acknowledgement.
+    /// The same while nothing has been seen to stand.
     pub(super) varies: f64,
     /// Nothing stood with the sample before.
     pub(super) begins: bool,

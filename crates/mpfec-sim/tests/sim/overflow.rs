@@ -68,29 +68,3 @@ forward = { loss_percent = 0.16 }
     );
     assert!(most <= 5.0, "{most:.1} %");
 }
-
-/// The application has nothing to send at times, but in each of them the queue is not empty yet: with
-/// the window left as it was, one packet in fifteen was too many round by round.
-#[test]
-fn a_queue_of_five_packets_that_blocks_never_leave_empty_is_not_overrun_round_by_round() {
-    let most = most_dropped(
-        r#"
-[[path]]
-name = "first"
-both = { rate_mbps = 5.3, delay_ms = 60 }
-forward = { queue_packets = 27, loss_percent = 2.3 }
-
-[[path]]
-name = "small"
-both = { rate_mbps = 1.8, delay_ms = 32.5 }
-forward = { queue_packets = 5, burst = { percent = 0.88, length = 5.8 } }
-
-[[path]]
-name = "large"
-both = { rate_mbps = 16, delay_ms = 90 }
-forward = { queue_packets = 456 }
-"#,
-        "small",
-    );
-    assert!(most <= 3.5, "{most:.1} %");
-}

@@ -145,20 +145,3 @@ fn a_loss_in_a_round_that_has_become_twice_as_long_takes_a_third_of_the_rate() {
     let left = control.window / (2.0 * FLOOR) / before;
     assert!((0.5..0.75).contains(&left), "{left:.2}");
 }
-
-#[test]
-fn a_queue_that_stands_for_what_the_application_has_in_flight_takes_the_window_down() {
-    let after = |in_flight: f64| {
-        let mut control = with_bursts(200.0);
-        control.window = 52.0;
-        for _ in 0..6 {
-            round(&mut control, 0.08, in_flight);
-        }
-        (control.window, control.state())
-    };
-    // 36 packets fill the path and these 80 ms; of 30 others may have sent the rest.
-    let (window, state) = after(37.0);
-    assert!(window < 40.0 && state == "steady", "{window:.1}, {state}");
-    let (window, state) = after(30.0);
-    assert!(window > 50.0 && state == "steady", "{window:.1}, {state}");
-}
