@@ -1,5 +1,6 @@
 //! Delay that no queue makes: what a path's round trip varies by while it is empty, and jumps by.
 
+use super::HOST_NOISE;
 use super::lately::Lately;
 use super::round::Round;
 
@@ -25,15 +26,20 @@ impl Noise {
     /// far as they jump by as much from one acknowledgement to the next, some packets aside: a queue
     /// that somebody else fills is long, but grows packet by packet. Few acknowledgements seldom show
     /// the largest jump: what jumps by a third of all that it varies by is taken to jump by that. What
-    /// its smallest delay waited for on the way back is none of the queue, whatever a packet takes: a path
-    /// that has given way to its own noise has few packets, with which all jumps seem small.
+    /// its smallest delay waited for on the way back is none of the queue, whatever a packet takes, if hosts
+    /// alone do not make it: a path that has given way to its own noise has few packets, with which all
+    /// jumps seem small.
     pub(super) fn on_drained(&mut self, round: &Round, packet_time: f64) {
         let jump = round.jump_max - FEW * packet_time;
         let range = round.rise_max - round.rise_min - FEW * packet_time;
         let swing = if jump > JUMPY * range { range } else { jump };
         self.swing.add(swing);
-        self.least
-            .add(round.rise_min.min(swing.max(round.least_back)));
+        let back = if round.least_back > HOST_NOISE {
+            round.least_back
+        } else {
+            0.0
+        };
+        self.least.add(round.rise_min.min(swing.max(back)));
     }
 
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
