@@ -6,7 +6,7 @@ use crate::view::MAX_PATHS;
 
 /// Which paths the load has been shown to need beside the faster ones, by slot.
 ///
-/// What these are known to carry is what they were given: one that has recovered from a dip may
+/// What the faster ones are known to carry is what they were given: one that has recovered from a dip may
 /// carry more, and is never filled while a slower path takes what is left over. So the slower one
 /// stays out now and then until something waits for the others, which fills them. If they prove too
 /// slow at once, the next time is twice as far away.
