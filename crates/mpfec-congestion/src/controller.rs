@@ -71,8 +71,8 @@ pub trait CongestionController: fmt::Debug + Send {
 
     /// Whether it sends less than arrives for a while, to learn what the path loses without a
     /// queue. Siblings that share the queue had better do the same then.
-    fn drains(&self) -> bool {
-        false
+    fn drains(&self) -> Drains {
+        Drains::No
     }
 
     /// Whether a loss is told to the path with most in flight, not to the one that lost the
@@ -203,7 +203,28 @@ pub struct Subflow {
     /// Largest packet in bytes.
     pub mss: u16,
     /// Its controller [holds packets back](CongestionController::drains).
-    pub drains: bool,
+    pub drains: Drains,
+}
+
+/// Whether a path holds packets back to see what it loses without a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Drains {
+    /// It does not, and would not.
+    #[default]
+    No,
+    /// It would, as soon as one that may share its queue does.
+    WithOthers,
+    /// It does.
+    Now,
+    /// It does, and sends less from now on: the queue has dropped packets of it.
+    Overrun,
+}
+
+impl Drains {
+    /// Whether packets are held back.
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::Now | Self::Overrun)
+    }
 }
 
 /// The paths of one connection, and which of them is meant.

@@ -68,7 +68,7 @@ const SHORTEST_RTT: Duration = Duration::from_micros(1);
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::Subflow;
+    use crate::{Drains, Subflow};
 
     /// A path with a window of so many packets of 1000 bytes.
     pub(crate) fn subflow(packets: u64, rtt_ms: u64) -> Subflow {
@@ -77,7 +77,7 @@ pub(crate) mod tests {
             srtt: Duration::from_millis(rtt_ms),
             delivery_rate: 1_000_000,
             mss: 1000,
-            drains: false,
+            drains: Drains::No,
         }
     }
 

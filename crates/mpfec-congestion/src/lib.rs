@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use std::time::{Duration, Instant};
-//! use mpfec_congestion::{Ack, CodingFeedback, ControllerKind, Group, RttEstimator, Subflow};
+//! use mpfec_congestion::{Ack, CodingFeedback, ControllerKind, Drains, Group, RttEstimator, Subflow};
 //!
 //! let start = Instant::now();
 //! let mut rtt = RttEstimator::new(Duration::from_millis(100));
@@ -23,7 +23,7 @@
 //! controller.on_packet_sent(start, 12_000, 12_000);
 //! let now = start + Duration::from_millis(50);
 //! rtt.update(now, now - start, Duration::ZERO);
-//! let me = Subflow { cwnd: 12_000, srtt: rtt.smoothed(), delivery_rate: 0, mss: 1200, drains: false };
+//! let me = Subflow { cwnd: 12_000, srtt: rtt.smoothed(), delivery_rate: 0, mss: 1200, drains: Drains::No };
 //! controller.on_ack(&Ack {
 //!     now,
 //!     sent_at: start,
@@ -67,7 +67,8 @@ mod window;
 
 pub use self::aimd::{Aimd, AimdError, tcp_friendly_alpha};
 pub use self::controller::{
-    Ack, CodingFeedback, CongestionController, CongestionEvent, Group, LossVerdicts, Subflow,
+    Ack, CodingFeedback, CongestionController, CongestionEvent, Drains, Group, LossVerdicts,
+    Subflow,
 };
 pub use self::couple_plus::redundant_cycle;
 pub use self::delivery_rate::{DeliveryRate, PacketState, RateSample};

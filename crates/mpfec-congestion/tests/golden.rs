@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, Aimd, CodingFeedback, CongestionController, CongestionEvent, ControllerKind, Group,
-    LossVerdicts, RateSample, RttEstimator, Subflow, redundant_cycle, share, tcp_friendly_alpha,
+    Ack, Aimd, CodingFeedback, CongestionController, CongestionEvent, ControllerKind, Drains,
+    Group, LossVerdicts, RateSample, RttEstimator, Subflow, redundant_cycle, share,
+    tcp_friendly_alpha,
 };
 
 const MSS: u64 = 1000;
@@ -66,7 +67,7 @@ fn subflow(packets: u64, srtt: Duration) -> Subflow {
         srtt,
         delivery_rate: 1_000_000,
         mss: MSS as u16,
-        drains: false,
+        drains: Drains::No,
     }
 }
 

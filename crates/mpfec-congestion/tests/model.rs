@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, CodingFeedback, CongestionEvent, ControllerKind, DeliveryRate, Group, Pacer, PacketState,
-    RttEstimator, Subflow,
+    Ack, CodingFeedback, CongestionEvent, ControllerKind, DeliveryRate, Drains, Group, Pacer,
+    PacketState, RttEstimator, Subflow,
 };
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
         srtt: Duration::ZERO,
         delivery_rate: 0,
         mss: 1200,
-        drains: false,
+        drains: Drains::No,
     };
     let mut coding = CodingFeedback::default();
     // COUPLED gives a path up but for one packet (Couple+ Table I).
@@ -114,7 +114,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
             srtt: rtt.smoothed(),
             delivery_rate: 1_000_000,
             mss,
-            drains: false,
+            drains: Drains::No,
         };
         let subflows = [own, sibling];
         let group = Group {
@@ -204,7 +204,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     srtt,
                     delivery_rate,
                     mss: 1200,
-                    drains: false,
+                    drains: Drains::No,
                 };
             }
             Operation::AppLimited => {

@@ -73,6 +73,7 @@ impl Delay {
         self.note_bursts(f64::from(ack.packets), queued, lost as f64, around);
         let lesson = self.lesson();
         let of_lost = match self.drained {
+            Some(drained) if drained.is_deep && drained.is_disturbed() => Lesson::Unclear,
             Some(drained) if drained.is_deep => Lesson::DeeplyDrained,
             _ => Lesson::None,
         };

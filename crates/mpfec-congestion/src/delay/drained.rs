@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::evidence::Lesson;
 use super::steady::Drain;
 use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
-use crate::Ack;
+use crate::{Ack, Drains};
 
 /// When packets were held back: those sent meanwhile say what the link loses by itself, whenever
 /// their loss is noticed.
@@ -16,12 +16,21 @@ pub(super) struct Drained {
     pub(super) is_deep: bool,
     /// Delay of the queue that the fewest packets make where the path holds less, seconds.
     pub(super) least_delay: f64,
+    /// Acknowledgements meanwhile with which all siblings that would held packets back as well, and
+    /// with which they did not.
+    pub(super) joined: u32,
+    pub(super) missed: u32,
 }
 
 impl Drained {
     /// What leaves at the very instant at which the drain ends is the burst that it had held back.
     pub(super) fn holds(&self, sent_at: Instant) -> bool {
         sent_at >= self.from && self.until.is_none_or(|until| sent_at < until)
+    }
+
+    /// Whether siblings that may share the queue have sent as usual for much of the time.
+    pub(super) fn is_disturbed(&self) -> bool {
+        2 * self.missed > self.joined
     }
 }
 
@@ -66,15 +75,18 @@ impl Delay {
 
     /// What the packets acknowledged now may teach about the link's own loss.
     pub(super) fn lesson(&self) -> Lesson {
+        let of_drain = if self.drained.is_some_and(|drained| drained.is_disturbed()) {
+            Lesson::Unclear
+        } else {
+            Lesson::DeeplyDrained
+        };
         match &self.mode {
             Mode::Startup(_) => Lesson::StartingUp,
             Mode::Steady(steady) => match steady.drain {
-                Drain::Answered { deep: true } if self.is_drained_deeply() => Lesson::DeeplyDrained,
+                Drain::Answered { deep: true } if self.is_drained_deeply() => of_drain,
                 _ => Lesson::None,
             },
-            Mode::Compete(compete) if compete.is_drained() && self.is_drained_deeply() => {
-                Lesson::DeeplyDrained
-            }
+            Mode::Compete(compete) if compete.is_drained() && self.is_drained_deeply() => of_drain,
             Mode::Compete(_) => Lesson::None,
         }
     }
@@ -83,10 +95,22 @@ impl Delay {
     /// bottleneck takes `packet_time` seconds for a packet.
     pub(super) fn watch_drains(&mut self, ack: &Ack<'_>, packet_time: f64) {
         let siblings = ack.group.subflows.iter().enumerate();
-        let mut siblings = siblings.filter(|(index, _)| *index != ack.group.me);
-        let drains = siblings.any(|(_, sibling)| sibling.drains);
+        let siblings = siblings.filter(|(index, _)| *index != ack.group.me);
+        let mut siblings = siblings.map(|(_, sibling)| sibling.drains);
+        let drains = siblings.clone().any(Drains::is_held);
+        let overruns = siblings.clone().any(|drains| drains == Drains::Overrun);
+        if self.is_held
+            && let Some(drained) = &mut self.drained
+        {
+            let misses = siblings.any(|drains| drains == Drains::WithOthers);
+            *(if misses {
+                &mut drained.missed
+            } else {
+                &mut drained.joined
+            }) += 1;
+        }
         if drains && !std::mem::replace(&mut self.sibling_drains, drains) {
-            self.join_drain(ack.now);
+            self.join_drain(ack.now, overruns);
         }
         self.sibling_drains = drains;
         let holds = self.holds_back();
@@ -100,6 +124,8 @@ impl Delay {
                     until: None,
                     is_deep: self.drains_deeply(),
                     least_delay: (MIN_WINDOW * packet_time - self.floor_seconds()).max(0.0),
+                    joined: 0,
+                    missed: 0,
                 });
             } else if let Some(drained) = &mut self.drained {
                 drained.until = Some(ack.now);

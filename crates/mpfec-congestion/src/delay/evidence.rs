@@ -95,6 +95,9 @@ pub(super) struct Delays {
 pub(super) enum Lesson {
     /// Nothing about the baseline: our own queue may stand.
     None,
+    /// They were sent at no more than the rate that really arrives, but siblings may have kept the
+    /// queue full.
+    Unclear,
     /// They were sent in start-up.
     StartingUp,
     /// They were sent at no more than the rate that really arrives.

@@ -103,7 +103,9 @@ use self::stall::Stall;
 use self::startup::Startup;
 use self::steady::{MIN_TARGET, Steady};
 use self::stretch::Stretch;
-use crate::{Ack, CongestionController, CongestionEvent, Group, LossVerdicts, RttEstimator};
+use crate::{
+    Ack, CongestionController, CongestionEvent, Drains, Group, LossVerdicts, RttEstimator,
+};
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
 #[derive(Debug)]
@@ -301,7 +303,7 @@ impl Delay {
             delivered * self.mss,
             self.delivered_mean * self.mss,
         );
-        self.window = self.window.clamp(self.least_window(), MAX_WINDOW);
+        self.window = self.window.clamp(self.least_paced(), MAX_WINDOW);
     }
 
     fn set_part(&mut self, group: &Group<'_>) {
@@ -448,8 +450,17 @@ impl CongestionController for Delay {
         (self.lasting_pace() * self.mss) as u64
     }
 
-    fn drains(&self) -> bool {
-        self.is_held && self.is_drained_deeply()
+    fn drains(&self) -> Drains {
+        if self.is_held && self.is_drained_deeply() {
+            match &self.mode {
+                Mode::Steady(steady) if steady.is_answering() => Drains::Overrun,
+                _ => Drains::Now,
+            }
+        } else if self.overflows_unseen() {
+            Drains::WithOthers
+        } else {
+            Drains::No
+        }
     }
 
     fn held_up(&self) -> Duration {

@@ -1,6 +1,6 @@
 //! What may leave: the window, the pace, and the queue that they aim at.
 
-use super::steady::{MAX_REFILL, MIN_TARGET, SHORT_QUEUE};
+use super::steady::{DEEP, MAX_REFILL, MIN_TARGET, SHORT_QUEUE};
 use super::{Delay, HOST_NOISE, MIN_WINDOW, Mode, QUEUE_NOISE};
 
 impl Delay {
@@ -13,7 +13,7 @@ impl Delay {
         };
         drained
             .map_or(self.window, |limit| limit.min(self.window))
-            .max(self.least_window())
+            .max(self.least_paced())
     }
 
     /// The window is what the path itself holds, and leaves room for what waits at the receiver
@@ -35,7 +35,7 @@ impl Delay {
             Mode::Steady(_) => self.effective_window() + self.batch(),
             _ => self.effective_window(),
         };
-        ((window + self.unheard()) * self.mss) as u64
+        ((window.max(self.least_window()) + self.unheard()) * self.mss) as u64
     }
 
     /// Packets that wait for an acknowledgement just before it is sent: as many as it is for, of
@@ -86,8 +86,17 @@ impl Delay {
     /// What arrives within a millisecond: below that, the noise of the hosts' schedulers
     /// would starve the path. At most 256 packets, and 64 once a short queue overflowed.
     pub(super) fn least_window(&self) -> f64 {
+        self.least_window_of(self.fewest())
+    }
+
+    /// The same of what is paced out in a round trip, which may be less.
+    pub(super) fn least_paced(&self) -> f64 {
+        self.least_window_of(self.fewest_paced())
+    }
+
+    fn least_window_of(&self, fewest: f64) -> f64 {
         let most = self.target_cap.clamp(64.0, 256.0);
-        (self.delivered_max * HOST_NOISE).clamp(self.fewest(), most)
+        (self.delivered_max * HOST_NOISE).clamp(fewest, most)
     }
 
     /// Packets to keep in the queue: more than the path's own delay makes it look like.
@@ -99,7 +108,7 @@ impl Delay {
         target
             .max(self.delivered_max * HOST_NOISE.max(least))
             .min(self.target_cap)
-            .max(MIN_TARGET)
+            .max((MIN_TARGET * self.part_unseen()).max(0.5))
     }
 
     /// Packets per second that leave where so many are delivered: these, and what refills the
@@ -139,6 +148,9 @@ impl Delay {
                     let known = is_known.then(|| self.rate_max.max(self.rate));
                     let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
                     (window - self.target()).min(carried).max(0.5 * window)
+                } else if self.has_short_queue() && self.is_held && self.is_drained_deeply() {
+                    // Fewer packets than the window may have.
+                    window.min(DEEP * self.delivered_mean * rtt)
                 } else if self.has_short_queue() {
                     window
                 } else {

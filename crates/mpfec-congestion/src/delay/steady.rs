@@ -2,6 +2,7 @@
 
 mod ceiling;
 mod drain;
+mod unseen;
 
 pub(super) use self::drain::{DEEP, Drain};
 use super::others::Others;
@@ -19,6 +20,9 @@ pub(super) struct Steady {
     cycle: u32,
     pub(super) drains: u32,
     pub(super) drain: Drain,
+    /// The last loss that was answered came without a delay: what the path holds drops packets before
+    /// any of them waits.
+    overflows_unseen: bool,
     mean_delay: f64,
     /// Queue delay before the last drain.
     pub(super) delay_before: f64,
@@ -60,6 +64,7 @@ impl Steady {
             cycle: 0,
             drains: 0,
             drain: Drain::No,
+            overflows_unseen: false,
             mean_delay: 0.0,
             delay_before: 0.0,
             cautious_until: 0.0,
@@ -163,7 +168,7 @@ impl Delay {
         } else {
             excess
         };
-        let drained = DEEP * self.delivered_mean * self.least_seconds();
+        let drained = (DEEP * self.delivered_mean * self.least_seconds()).max(self.least_drained());
         let loss_delay = self.evidence.loss_delay();
         let is_doubtful = self.evidence.doubt() >= 0.5;
         let p0 = self.evidence.baseline();
@@ -197,17 +202,9 @@ impl Delay {
             self.evidence.answer();
             return self.compete_after_cut();
         } else if self.marked || excess > 0.0 {
-            // What the answer leaves in flight shows what the link loses without a queue, so a
-            // verdict that was wrong is not given twice.
-            steady.hold = 2;
-            steady.drain = Drain::First {
-                window: drained.max(3.0),
-                deep: true,
-            };
-            steady.cycle = 0;
-            steady.low_rounds = 0;
-            steady.fresh = false;
-            steady.acceleration = 1.0;
+            // It shows what the link loses without a queue, so a verdict that was wrong is not given
+            // twice.
+            steady.begin_answer(drained);
             let most = if self.evidence.knows_baseline() {
                 0.5
             } else {
@@ -245,6 +242,7 @@ impl Delay {
             if !keeps_target && !may_be_chance {
                 self.target_cap = (target / 2.0).max(safe).max(MIN_TARGET);
             }
+            self.note_answer(at_high_delay);
             self.marked = false;
             self.evidence.answer();
             self.overruns.answer();
@@ -358,7 +356,7 @@ impl Delay {
         let is_weak = self.is_weak();
         let is_excessive = self.excessive_share().is_some();
         let restraint = self.restraint();
-        let fewest = self.fewest();
+        let fewest = self.fewest_paced();
         let swing = self.noise.swing();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -388,7 +386,8 @@ impl Delay {
         } else {
             4
         };
-        if !is_cautious && steady.low_rounds > patience {
+        let unseen_growth = steady.unseen_growth(self.window);
+        if !is_cautious && unseen_growth.is_none() && steady.low_rounds > patience {
             if steady.fresh || self.window >= peak {
                 // In a short queue every other round: what the step before has brought shows a
                 // round later.
@@ -411,6 +410,9 @@ impl Delay {
                 && delay < LONG_QUEUE * floor;
             if is_beaten {
                 step = step.max(TCP_GROWS * self.part * self.part);
+            }
+            if let Some(most) = unseen_growth {
+                step = step.min(most);
             }
             if is_cautious {
                 let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window).max(0.0);

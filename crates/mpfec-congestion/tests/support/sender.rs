@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mpfec_congestion::{
-    Ack, CodingFeedback, CongestionController, CongestionEvent, DeliveryRate, Group, Pacer,
+    Ack, CodingFeedback, CongestionController, CongestionEvent, DeliveryRate, Drains, Group, Pacer,
     PacketState, RttEstimator, Subflow,
 };
 
@@ -269,7 +269,7 @@ impl Sender {
             srtt: self.rtt.smoothed(),
             delivery_rate: self.delivery_rate,
             mss: PACKET as u16,
-            drains: false,
+            drains: Drains::No,
         };
         let others = self.delivery_rate as f64 * (1.0 / self.part - 1.0);
         [

@@ -60,6 +60,7 @@ const FILES: &[(&str, &str)] = files![
     "blocks-busy.toml",
     "aggregates.toml",
     "policed.toml",
+    "policed-shared.toml",
     "wifi-lte.toml",
 ];
 

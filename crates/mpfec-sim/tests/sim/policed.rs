@@ -51,3 +51,47 @@ fn blocks_behind_a_policer_are_not_protected_against_it() {
         }
     }
 }
+
+/// Each of two subflows finds only its part of what both overflow, and what one loses while it holds back
+/// may be what the other sends.
+#[test]
+fn two_subflows_behind_one_policer_do_not_flood_it() {
+    let scenario = Scenario::named("policed-shared").expect("a scenario that is built in");
+    for (case, most) in [
+        ("5 Mbit/s, 20 ms, 30 KB at once", 20.0),
+        ("20 Mbit/s, 20 ms, 1 MB at once", 7.5),
+        ("50 Mbit/s, 20 ms, 30 KB at once", 3.0),
+    ] {
+        for seed in 1..=2 {
+            let result = run_of(&scenario, case, "two subflows", seed);
+            let (share, dropped) = (
+                metric(&result, "share"),
+                metric(&result, "overflow_percent.A"),
+            );
+            assert!(share >= 0.92, "{case}, seed {seed}: {share:.3} arrive");
+            assert!(
+                dropped <= most,
+                "{case}, seed {seed}: {dropped:.1} % dropped"
+            );
+        }
+    }
+}
+
+/// Two subflows answer as one flow would, or a TCP flow beside them has next to nothing.
+#[test]
+fn a_tcp_flow_behind_the_policer_of_two_subflows_is_not_starved() {
+    let scenario = Scenario::named("policed-shared").expect("a scenario that is built in");
+    for case in [
+        "50 Mbit/s, 20 ms, 30 KB at once",
+        "50 Mbit/s, 20 ms, 1 MB at once",
+    ] {
+        for seed in 1..=2 {
+            let result = run_of(&scenario, case, "two beside TCP", seed);
+            let theirs = metric(&result, "traffic.tcp.share");
+            assert!(
+                theirs >= 0.12,
+                "{case}, seed {seed}: {theirs:.2} of a share"
+            );
+        }
+    }
+}

@@ -108,7 +108,7 @@ impl Flow {
                 continue;
             }
             let (drained, of_lost) = match lesson {
-                Lesson::DeeplyDrained => (lost, lesson),
+                Lesson::DeeplyDrained | Lesson::Unclear => (lost, lesson),
                 Lesson::None | Lesson::StartingUp => (0, Lesson::None),
             };
             self.evidence.on_ack(

@@ -54,7 +54,8 @@ impl Delay {
         let shrink = floor / (floor + self.queue_delay);
         let p0 = self.evidence.baseline();
         let delay = self.queue_delay;
-        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
+        let is_short = self.is_short();
+        let fewest = self.least_drained();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -94,17 +95,23 @@ impl Delay {
             window = window.min(drained);
         }
         steady.drain = Drain::First {
-            window: window.max(3.0),
+            window: window.max(fewest),
             deep,
         };
     }
 
+    /// Whether the queue may be too short for its delay to show before it overflows.
+    pub(in crate::delay) fn is_short(&self) -> bool {
+        self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0))
+    }
+
     /// A sibling drains its path deeply. If the bottleneck is shared and its queue short, our
     /// packets overflow it meanwhile, and it takes that for what the link loses: both drain.
-    pub(in crate::delay) fn join_drain(&mut self, now: Instant) {
+    pub(in crate::delay) fn join_drain(&mut self, now: Instant, overruns: bool) {
         let least = self.least_seconds();
-        let is_short = self.has_short_queue() || self.evidence.is_shallow(1.0 / self.rate.max(1.0));
-        let window = (DEEP * self.delivered_mean * least).max(3.0);
+        let is_short = self.is_short();
+        let answers = overruns && self.answers_with_sibling();
+        let window = (DEEP * self.delivered_mean * least).max(self.least_drained());
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -112,6 +119,9 @@ impl Delay {
             steady.cycle = 0;
             steady.drains += 1;
             steady.drain = Drain::First { window, deep: true };
+            if answers {
+                self.answer_with_sibling(window);
+            }
             self.round = Round::starting(now);
         }
     }

@@ -6,7 +6,7 @@ use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::steady::{Drain, Steady};
 use super::super::{Drained, Mode};
 use super::Link;
-use crate::CongestionController;
+use crate::{CongestionController, Drains};
 
 /// A path of so many packets per second and seconds, with a queue of `queue` packets, in the
 /// steady state with `window`.
@@ -31,7 +31,7 @@ fn steady(rounds: u32) -> Link {
 }
 
 fn hear_of_a_drain(link: &mut Link) {
-    link.sibling_drains = true;
+    link.sibling_drains = Drains::Now;
     link.now += Duration::from_millis(1);
     link.ack(1, Duration::from_millis(108), 108.0, false);
 }
@@ -43,7 +43,11 @@ fn a_path_with_a_short_queue_drains_when_a_sibling_does() {
     assert_eq!(link.control.state(), "steady");
     hear_of_a_drain(&mut link);
     assert_eq!(link.control.state(), "drain");
-    assert!(link.control.drains(), "and says so: {:?}", link.control);
+    assert!(
+        link.control.drains().is_held(),
+        "and says so: {:?}",
+        link.control
+    );
     let limit = link.control.effective_window();
     assert!(limit <= 0.91 * 100.0, "{limit:.1} packets");
     // It lasts a round, and the sibling that still drains starts no other at once.
@@ -62,7 +66,7 @@ fn a_path_with_a_deep_queue_does_not_drain_when_a_sibling_does() {
     assert!(!link.control.evidence.is_shallow(0.001));
     hear_of_a_drain(&mut link);
     assert_eq!(link.control.state(), "steady");
-    assert!(!link.control.drains());
+    assert!(!link.control.drains().is_held());
 }
 
 #[test]
@@ -70,7 +74,7 @@ fn a_path_that_has_just_drained_does_not_join_another_drain() {
     let mut link = steady(5);
     link.control.target_cap = 4.0;
     hear_of_a_drain(&mut link);
-    link.sibling_drains = false;
+    link.sibling_drains = Drains::No;
     link.rounds(2, f64::INFINITY);
     assert_eq!(link.control.state(), "steady");
     hear_of_a_drain(&mut link);
@@ -89,15 +93,15 @@ fn a_verdict_in_an_ordinary_drain_makes_it_a_deep_one_that_teaches() {
     link.now += Duration::from_millis(1);
     link.ack(1, Duration::from_millis(108), 108.0, false);
     assert_eq!(link.control.state(), "drain");
-    assert!(!link.control.drains());
+    assert!(!link.control.drains().is_held());
     link.control.marked = true;
     for _ in 0..2 {
-        if !link.control.drains() {
+        if !link.control.drains().is_held() {
             assert_eq!(link.control.state(), "drain", "{:?}", link.control);
             link.round(f64::INFINITY);
         }
     }
-    assert!(link.control.drains(), "{:?}", link.control);
+    assert!(link.control.drains().is_held(), "{:?}", link.control);
     link.round(f64::INFINITY);
     assert_eq!(link.control.lesson(), Lesson::DeeplyDrained);
 }
@@ -133,6 +137,8 @@ fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {
         until: Some(until),
         is_deep: true,
         least_delay: 0.0,
+        joined: 0,
+        missed: 0,
     });
     link.lose(20, until);
     assert_eq!(link.control.losses.drained, 0);
@@ -174,7 +180,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
         }
         teach(100.0 - f64::from(lost), lost);
         link.rounds(1, f64::INFINITY);
-        link.control.drains()
+        link.control.drains().is_held()
     };
     assert!(drains_after(80));
     assert!(!drains_after(20));
@@ -232,7 +238,7 @@ fn drains_deeply_where_it_loses(lost: u32) -> bool {
         let sent_at = link.now;
         link.control.window = 95.0;
         link.round(f64::INFINITY);
-        if link.control.drains() {
+        if link.control.drains().is_held() {
             return true;
         }
         link.lose(lost, sent_at);

@@ -9,6 +9,7 @@ mod others;
 mod pace;
 mod pauses;
 mod startup;
+mod unseen;
 mod upload;
 
 use std::time::{Duration, Instant};
@@ -16,7 +17,8 @@ use std::time::{Duration, Instant};
 use super::Delay;
 use super::floor::{Floors, Sample};
 use crate::{
-    Ack, CodingFeedback, CongestionController, CongestionEvent, Group, RttEstimator, Subflow,
+    Ack, CodingFeedback, CongestionController, CongestionEvent, Drains, Group, RttEstimator,
+    Subflow,
 };
 
 impl Delay {
@@ -72,7 +74,7 @@ pub(super) struct Link {
     pub(super) floor: f64,
     /// Packets that the queue holds.
     pub(super) queue: f64,
-    pub(super) sibling_drains: bool,
+    pub(super) sibling_drains: Drains,
     /// Bytes per second that the sibling delivers.
     pub(super) sibling_rate: u64,
     /// The sibling's RTT, if it is another.
@@ -94,7 +96,7 @@ impl Link {
             capacity,
             floor,
             queue,
-            sibling_drains: false,
+            sibling_drains: Drains::No,
             sibling_rate: 1_000_000,
             sibling_rtt: None,
             route: 0,

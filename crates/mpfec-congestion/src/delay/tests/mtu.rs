@@ -88,7 +88,7 @@ fn a_deep_drain_goes_on() {
         let mut link = steady();
         link.control.marked = true;
         link.round(f64::INFINITY);
-        assert!(link.control.drains(), "{:?}", link.control);
+        assert!(link.control.drains().is_held(), "{:?}", link.control);
         // A queue that is not short for packets of any size.
         link.control.target_cap = f64::INFINITY;
         link
