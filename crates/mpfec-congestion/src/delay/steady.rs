@@ -357,11 +357,13 @@ impl Delay {
         let is_excessive = self.excessive_share().is_some();
         let restraint = self.restraint();
         let fewest = self.fewest_paced();
+        let most = self.unseen_growth();
         let swing = self.noise.swing();
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
         let wanted = steady.prior_window * shrink + target;
+        let before = self.window;
         steady.prior_window = self.window;
         steady.cycle += 1;
         // Far below the target for some rounds: there is more capacity than before.
@@ -386,8 +388,7 @@ impl Delay {
         } else {
             4
         };
-        let unseen_growth = steady.unseen_growth(self.window);
-        if !is_cautious && unseen_growth.is_none() && steady.low_rounds > patience {
+        if !is_cautious && steady.low_rounds > patience {
             if steady.fresh || self.window >= peak {
                 // In a short queue every other round: what the step before has brought shows a
                 // round later.
@@ -400,9 +401,11 @@ impl Delay {
                 // The path carried more than this before.
                 self.window = (1.25 * self.window).min(peak);
             }
+            self.window = self.window.min(before + most);
         }
         if !steady.fresh {
             let mut step = gain * (wanted - self.window);
+            step = step.min(before + most - self.window);
             // Beside flows that fill a short queue, who stops at a few packets gives way for good.
             let is_beaten = is_loss_free
                 && is_weak
@@ -410,9 +413,6 @@ impl Delay {
                 && delay < LONG_QUEUE * floor;
             if is_beaten {
                 step = step.max(TCP_GROWS * self.part * self.part);
-            }
-            if let Some(most) = unseen_growth {
-                step = step.min(most);
             }
             if is_cautious {
                 let gap = CAUTIOUS_RETURN * (steady.cautious_until - self.window).max(0.0);

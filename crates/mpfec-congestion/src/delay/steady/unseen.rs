@@ -14,12 +14,6 @@ impl Steady {
         self.overflows_unseen && self.quiet_rounds < rounds
     }
 
-    /// Packets that may be grown by in this round; `None` if a delay will tell when it was too much.
-    pub(super) fn unseen_growth(&self, window: f64) -> Option<f64> {
-        self.overflows_unseen_for(OVERRUN)
-            .then_some(GROWS / SHOWS * window * window)
-    }
-
     #[cfg(test)]
     pub(in crate::delay) fn forget_unseen(&mut self) {
         self.overflows_unseen = false;
@@ -66,6 +60,17 @@ impl Delay {
             self.part
         } else {
             1.0
+        }
+    }
+
+    /// Packets that one of several subflows may grow by in a round; any number if a delay will tell when
+    /// it was too much, or else how regularly packets pass (see `policed`).
+    pub(super) fn unseen_growth(&self) -> f64 {
+        match &self.mode {
+            Mode::Steady(steady) if steady.overflows_unseen_for(OVERRUN) && self.part < 1.0 => {
+                GROWS * self.window * self.window / SHOWS
+            }
+            _ => f64::INFINITY,
         }
     }
 
