@@ -262,6 +262,7 @@ impl Delay {
     pub(super) fn compete(&mut self, w_max: f64) {
         let mut compete = Compete::new(w_max);
         compete.is_others = true;
+        self.window = self.window.max(MIN_WINDOW);
         self.evidence.on_others();
         self.mode = Mode::Compete(compete);
     }

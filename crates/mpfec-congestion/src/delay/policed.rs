@@ -299,13 +299,15 @@ impl Policed {
         let own = limit.own.unwrap_or(0.0);
         let spread = (own.max(LITTLE) * (1.0 - own) / span.packets()).sqrt();
         limit.is_used = span.packets() > USED * limit.rate * span.seconds();
+        // What the policer had saved up may have raised the limit above what passes in the long run.
+        let is_above = span.packets() > limit.first * span.seconds();
         let had_lost =
             std::mem::replace(&mut limit.has_lost, share > own + TOLERATED + 2.0 * spread);
         if limit.has_lost {
             limit.burst *= 0.5;
             limit.since = ack.now + Duration::from_secs_f64(ack.rtt);
         }
-        if limit.has_lost && had_lost && limit.is_used {
+        if limit.has_lost && had_lost && (limit.is_used || is_above) {
             // Once may have been a burst of losses.
             limit.lowered = Some(Lowered {
                 lost: share,
@@ -318,7 +320,7 @@ impl Policed {
             limit.rate = passed.clamp(0.5 * limit.rate, limit.rate);
             limit.has_lost = false;
         } else if limit.has_lost {
-            if !limit.is_used && limit.burst < 1.0 {
+            if !limit.is_used && !is_above && limit.burst < 1.0 {
                 // Who sends less than the limit loses that for another reason.
                 limit.own = Some(own + LEARNS * (share - own));
             }

@@ -95,3 +95,30 @@ fn a_tcp_flow_behind_the_policer_of_two_subflows_is_not_starved() {
         }
     }
 }
+
+/// What passes at once is gone, and a fortieth of it remains: for hundreds of round trips everything that was
+/// lost passed for the link's own share, and was made up for.
+#[test]
+fn a_policer_that_lets_much_pass_at_first_is_not_flooded_afterwards() {
+    let text = |paths: &str| {
+        format!(
+            "name = \"boost\"\nwarmup_s = 1\nduration_s = 15\napplication = {{ kind = \"bulk\" }}\n\
+             [[link]]\nname = \"core\"\nboth = {{ rate_mbps = 200, delay_ms = 10 }}\n\
+             forward = {{ queue_packets = 400, police = {{ rate_mbps = 5, burst_bytes = 1_000_000 }} }}\n\
+             [[path]]\nname = \"A\"\nboth = {{ rate_mbps = 1000, delay_ms = 0 }}\nvia = [\"core\"]\n\
+             [[path]]\nname = \"B\"\nboth = {{ rate_mbps = 1000, delay_ms = 0 }}\nvia = [\"core\"]\n\
+             [[variant]]\nprofile = \"auto\"\npaths = [{paths}]\n"
+        )
+    };
+    for (paths, most) in [("\"A\"", 20.0), ("\"A\", \"B\"", 40.0)] {
+        let scenario = Scenario::from_toml(&text(paths), "test").expect("a scenario");
+        for seed in 1..=3 {
+            let result = scenario.run(0, 0, seed);
+            let dropped = metric(&result, "overflow_percent.A");
+            assert!(
+                dropped <= most,
+                "{paths}, seed {seed}: {dropped:.0} % dropped"
+            );
+        }
+    }
+}

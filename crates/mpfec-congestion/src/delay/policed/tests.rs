@@ -286,3 +286,26 @@ fn packets_that_counted_as_lost_and_have_arrived_show_none() {
     }
     assert_eq!(scene.policed.limit(), None);
 }
+
+/// A bucket that has filled in a pause passes more for a while, which is as long as it takes to believe it. Who
+/// then wants less than that, but more than passes, loses what exceeds, and took it for the link's own.
+#[test]
+fn what_was_saved_up_does_not_raise_the_limit_for_good() {
+    for seed in 0..6 {
+        let mut scene = Scene::new(1650.0, 400.0, 0.01, seed);
+        scene.bulk(20.0, 1900.0);
+        let before = scene.limit();
+        for _ in 0..3 {
+            scene.bulk(1.0, 1000.0);
+            scene.bulk(10.0, 1900.0);
+        }
+        scene.bulk(10.0, 1900.0);
+        let (limit, lost) = (scene.limit(), scene.lost());
+        let passes = 1590.0..=1850.0;
+        assert!(
+            passes.contains(&limit),
+            "seed {seed}: {before:.0}, then {limit:.0} packets per second"
+        );
+        assert!(lost <= 0.06, "seed {seed}: {lost:.3} lost");
+    }
+}
