@@ -207,10 +207,9 @@ pub struct Subflow {
 }
 
 /// Whether a path holds packets back to see what it loses without a queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drains {
     /// It does not, and would not.
-    #[default]
     No,
     /// It would, as soon as one that may share its queue does.
     WithOthers,

@@ -38,6 +38,12 @@
 //!   Who competes and has never seen the path empty takes it for one without loss;
 //! - what passes a policer, which drops above some rate and lets nothing wait, is told from a noisy link
 //!   by its regularity; then the pace is no more than that rate (see `policed`);
+//! - several subflows that drop packets before any of them waits may meet in one place: there a drain
+//!   teaches only if all of them drain, losses of one are answered by all that lost as well, together they
+//!   pace out no fewer packets than one would, and what is grown until an overflow shows is a tenth of the
+//!   window (see `steady::unseen`);
+//! - a path that lets nothing wait and at once loses most of many packets, two rounds in a row, is taken
+//!   for what passes now (see `steady::collapse`);
 //! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
 //!   (see `evidence`): where delays vary by as much as a short queue makes, its delay alone does not
 //!   tell;
