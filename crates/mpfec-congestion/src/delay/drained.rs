@@ -16,10 +16,12 @@ pub(super) struct Drained {
     pub(super) is_deep: bool,
     /// Delay of the queue that the fewest packets make where the path holds less, seconds.
     pub(super) least_delay: f64,
-    /// Acknowledgements meanwhile with which all siblings that would held packets back as well, and
-    /// with which they did not.
-    pub(super) joined: u32,
-    pub(super) missed: u32,
+    /// Siblings that may overflow the same place: some held packets back as well meanwhile, and some did
+    /// not at times.
+    pub(super) is_joined: bool,
+    pub(super) is_missed: bool,
+    /// What it shows is believed all the same, for several before it were in vain.
+    pub(super) is_believed: bool,
 }
 
 impl Drained {
@@ -28,9 +30,10 @@ impl Drained {
         sent_at >= self.from && self.until.is_none_or(|until| sent_at < until)
     }
 
-    /// Whether siblings that may share the queue have sent as usual for much of the time.
+    /// Whether siblings that may overflow the same place went on as usual. Who has the shorter round trip
+    /// soon does so again, and may as well be elsewhere.
     pub(super) fn is_disturbed(&self) -> bool {
-        2 * self.missed > self.joined
+        self.is_missed && !self.is_joined && !self.is_believed
     }
 }
 
@@ -102,12 +105,8 @@ impl Delay {
         if self.is_held
             && let Some(drained) = &mut self.drained
         {
-            let misses = siblings.any(|drains| drains == Drains::WithOthers);
-            *(if misses {
-                &mut drained.missed
-            } else {
-                &mut drained.joined
-            }) += 1;
+            drained.is_joined |= drains;
+            drained.is_missed |= siblings.any(|drains| drains == Drains::WithOthers);
         }
         if drains && !std::mem::replace(&mut self.sibling_drains, drains) {
             self.join_drain(ack.now, overruns);
@@ -124,12 +123,21 @@ impl Delay {
                     until: None,
                     is_deep: self.drains_deeply(),
                     least_delay: (MIN_WINDOW * packet_time - self.floor_seconds()).max(0.0),
-                    joined: 0,
-                    missed: 0,
+                    is_joined: false,
+                    is_missed: false,
+                    is_believed: self.disturbed >= IN_VAIN,
                 });
             } else if let Some(drained) = &mut self.drained {
                 drained.until = Some(ack.now);
+                self.disturbed = match drained.is_disturbed() {
+                    true => self.disturbed.saturating_add(u32::from(drained.is_deep)),
+                    false if drained.is_deep => 0,
+                    false => self.disturbed,
+                };
             }
         }
     }
 }
+
+/// Drains in a row that were disturbed: siblings that never join may have gone silent, or be elsewhere.
+const IN_VAIN: u32 = 3;

@@ -42,8 +42,6 @@
 //!   teaches only if all of them drain, losses of one are answered by all that lost as well, together they
 //!   pace out no fewer packets than one would, and what is grown until an overflow shows is a tenth of the
 //!   window (see `steady::unseen`);
-//! - a path that lets nothing wait and at once loses most of many packets, two rounds in a row, is taken
-//!   for what passes now (see `steady::collapse`);
 //! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
 //!   (see `evidence`): where delays vary by as much as a short queue makes, its delay alone does not
 //!   tell;
@@ -139,6 +137,8 @@ pub(crate) struct Delay {
     sibling_drains: bool,
     /// When packets were held back last.
     drained: Option<Drained>,
+    /// Of the last deep drains so many in a row were disturbed by siblings.
+    disturbed: u32,
     /// A CE mark has not been answered yet.
     marked: bool,
     /// Rounds since the last one in which the application had nothing to send at times.
@@ -210,6 +210,7 @@ impl Delay {
             is_held: false,
             sibling_drains: false,
             drained: None,
+            disturbed: 0,
             marked: false,
             busy_rounds: BUSY,
             has_seen_limit: false,

@@ -150,7 +150,7 @@ impl Delay {
                     (window - self.target()).min(carried).max(0.5 * window)
                 } else if self.has_short_queue() && self.is_held && self.is_drained_deeply() {
                     // Fewer packets than the window may have.
-                    window.min(DEEP * self.delivered_mean * rtt)
+                    window.min((DEEP * self.delivered_mean * rtt).max(self.least_drained()))
                 } else if self.has_short_queue() {
                     window
                 } else {

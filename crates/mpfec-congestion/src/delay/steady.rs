@@ -1,7 +1,6 @@
 //! The steady state: a few packets in the queue, which is drained now and then.
 
 mod ceiling;
-mod collapse;
 mod drain;
 mod unseen;
 
@@ -24,8 +23,6 @@ pub(super) struct Steady {
     /// The last loss that was answered came without a delay: what the path holds drops packets before
     /// any of them waits.
     overflows_unseen: bool,
-    /// Rounds in a row in which next to nothing passed of what did before.
-    collapsed: u32,
     mean_delay: f64,
     /// Queue delay before the last drain.
     pub(super) delay_before: f64,
@@ -68,7 +65,6 @@ impl Steady {
             drains: 0,
             drain: Drain::No,
             overflows_unseen: false,
-            collapsed: 0,
             mean_delay: 0.0,
             delay_before: 0.0,
             cautious_until: 0.0,
@@ -137,9 +133,6 @@ impl Delay {
     }
 
     pub(super) fn steady_on_round(&mut self, round: &Round, limited: bool, length: f64) {
-        if limited && self.heed_collapse(round, round.acked / length) {
-            return;
-        }
         let target = self.target();
         let floor = self.floor_seconds();
         let shrink = floor / (floor + self.queue_delay);

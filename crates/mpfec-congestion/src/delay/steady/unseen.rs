@@ -5,7 +5,7 @@
 //! little may be grown until then. Where several subflows of a connection find the like, it may be the
 //! same place that drops their packets: then together they do what one would.
 
-use super::{DEEP, Drain, LOSS_FREE, QUIET, Steady, TCP_KEEPS};
+use super::{Drain, LOSS_FREE, QUIET, Steady, TCP_KEEPS};
 use crate::delay::{Delay, MIN_WINDOW, Mode};
 
 impl Steady {
@@ -80,7 +80,7 @@ impl Delay {
     }
 
     /// Fewest packets that a round of a drain lets out.
-    pub(super) fn least_drained(&self) -> f64 {
+    pub(in crate::delay) fn least_drained(&self) -> f64 {
         self.fewest_paced().min(MIN_WINDOW - 1.0)
     }
 
@@ -91,19 +91,6 @@ impl Delay {
             && self.evidence.knows_baseline()
             && self.evidence.baseline() < LOSS_FREE
             && self.evidence.lost_beyond_baseline() > 0.0
-    }
-
-    /// The answer to a path that lets pass less than before, which the window is for now.
-    pub(super) fn answer_collapse(&mut self) {
-        let drained = (DEEP * self.window).max(self.least_drained());
-        if let Mode::Steady(steady) = &mut self.mode {
-            steady.begin_answer(drained);
-            steady.quiet_rounds = 0;
-            steady.overflows_unseen = true;
-            steady.prior_window = self.window;
-        }
-        self.evidence.answer();
-        self.overruns.answer();
     }
 
     /// The answer to losses of a sibling and of ours, `drained` packets in a round.

@@ -137,8 +137,9 @@ fn what_leaves_when_a_drain_ends_does_not_belong_to_it() {
         until: Some(until),
         is_deep: true,
         least_delay: 0.0,
-        joined: 0,
-        missed: 0,
+        is_joined: false,
+        is_missed: false,
+        is_believed: false,
     });
     link.lose(20, until);
     assert_eq!(link.control.losses.drained, 0);

@@ -1,7 +1,6 @@
 //! What the parts of the controller do with planted rounds.
 
 mod ceiling;
-mod collapse;
 mod drain;
 pub(super) mod limits;
 mod mtu;
