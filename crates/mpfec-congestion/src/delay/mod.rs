@@ -39,7 +39,7 @@
 //! - what passes a policer, which drops above some rate and lets nothing wait, is told from a noisy link
 //!   by its regularity; then the pace is no more than that rate (see `policed`);
 //! - several subflows that drop packets before any of them waits may meet in one place: there a drain
-//!   teaches only if all of them drain, losses of one are answered by all that lost as well, together they
+//!   teaches only if others drain as well, losses of one are answered by all that lost as well, together they
 //!   pace out no fewer packets than one would, and what is grown until an overflow shows is a tenth of the
 //!   window (see `steady::unseen`);
 //! - losses that come when delays are longer than otherwise, whatever these are, are those of a queue
