@@ -148,7 +148,7 @@ impl Delay {
                     let known = is_known.then(|| self.rate_max.max(self.rate));
                     let carried = known.map_or(f64::INFINITY, |rate| STEADY_PACE * rate * rtt);
                     (window - self.target()).min(carried).max(0.5 * window)
-                } else if self.has_short_queue() && self.is_held && self.is_drained_deeply() {
+                } else if self.part_unseen() < 1.0 && self.is_held && self.is_drained_deeply() {
                     // Fewer packets than the window may have.
                     window.min((DEEP * self.delivered_mean * rtt).max(self.least_drained()))
                 } else if self.has_short_queue() {
