@@ -12,9 +12,10 @@ use super::departures::Departures;
 use super::lately::Lately;
 use super::overruns::Overruns;
 use super::passed::Passed;
+use super::rivals::Rivals;
 use super::round::Round;
 use super::startup::Startup;
-use super::steady::{ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
+use super::steady::{LOSS_FREE, ONE_PACKET, SHORT_QUEUE, Steady, TCP_SURVIVES};
 use super::stretch::Stretch;
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode};
 use crate::Ack;
@@ -301,6 +302,7 @@ impl Delay {
 
     pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
         let excess = self.evidence.congestion();
+        let lost = self.evidence.lost_beyond(self.evidence.proven_baseline());
         let p0 = self.evidence.baseline();
         let floor = self.floor_seconds();
         let delay = self.queue_delay;
@@ -315,6 +317,12 @@ impl Delay {
         let is_short = self.evidence.delay_max() * peak < SHORT_QUEUE;
         let share = self.share_of_peak();
         let noise = (2.0 / self.carried.shared(1.0).max(self.rate).max(1.0)).min(0.004);
+        // Losses of a noisy link, where delays vary by as much as a queue makes, or of an application that
+        // pauses, do not tell of others.
+        let is_clean = self.evidence.proven_baseline() < LOSS_FREE;
+        let tells = is_clean && !self.pauses() && self.evidence.doubt() < DOUBTFUL;
+        let equal = self.rivals.window(floor + delay, part);
+        let equal = equal.filter(|_| tells);
         let Mode::Compete(compete) = &mut self.mode else {
             return;
         };
@@ -345,15 +353,27 @@ impl Delay {
             None => None,
         };
         if let Some(capacity) = capacity.filter(|capacity| *capacity > 0.0) {
-            compete.guide(capacity.max(part * own), own, 0.5);
+            let capacity = capacity.max(part * own);
+            let fair = equal.map_or(HALF, |window| {
+                (part * window / (capacity * (floor + delay))).min(HALF)
+            });
+            compete.guide(capacity, own, fair);
         }
+        // Who has more than TCP's law gives answers every loss, as those who have that do.
+        let is_excessive = equal.is_some_and(|equal| window > part * equal);
+        let excess = if is_excessive {
+            excess.max(lost)
+        } else {
+            excess
+        };
         let mean = round.delay_mean();
         let rises = mean - std::mem::replace(&mut compete.last_delay, mean);
         let expected = (mean + 2.0 * rises).max(0.0);
         let limit = 0.97 * window * shrink;
         // Half of what the test takes away would make its result worthless.
         let is_calm = (2.0 * rises).abs() < 0.5 * (window - limit) / peak;
-        let aim = 0.5 * capacity.unwrap_or(part * peak).max(part * own) * (floor + delay);
+        let aim = HALF * capacity.unwrap_or(part * peak).max(part * own) * (floor + delay);
+        let aim = equal.map_or(aim, |window| aim.min(part * window));
         if compete.hold > 0 {
             compete.hold -= 1;
             self.evidence.forget_recent();
@@ -457,6 +477,7 @@ impl Delay {
     pub(super) fn forget_rates(&mut self) {
         self.carried = Carried::default();
         self.policed.forget();
+        self.rivals = Rivals::default();
         self.batches = Lately::default();
         (self.stretch, self.passed) = (Stretch::default(), Passed::default());
         self.has_seen_limit = false;
@@ -485,6 +506,10 @@ const BETA_RENO: f64 = 0.5;
 /// How fast the law follows the share: a flow with four fifths of its share grows as CUBIC, one
 /// with a fifth too much as Reno. It is the difference that remains beside either of them.
 const GUIDANCE: f64 = 2.5;
+/// An equal share beside one other.
+const HALF: f64 = 0.5;
+/// Doubt whether what losses meet is a queue.
+const DOUBTFUL: f64 = 0.5;
 /// What a path that others use as well carries at least, of what it carries for us.
 const LEAST_CROWD: f64 = 1.4;
 /// How slowly we grow at least, beside flows that Reno's law would take most from.

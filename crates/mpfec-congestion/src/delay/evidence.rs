@@ -338,6 +338,16 @@ impl Evidence {
         self.baseline
     }
 
+    /// The link's own share of loss if what its deep drains have shown is all that is believed.
+    pub(super) fn proven_baseline(&self) -> f64 {
+        let clean = if self.knows_clean_loss_well() {
+            (self.deep.lost + 0.5) / (self.deep.packets + 1.0)
+        } else {
+            1.0
+        };
+        self.baseline.min(clean)
+    }
+
     /// Whether no delay has been seen that only a queue of some packets makes, at `packet_time`
     /// seconds each.
     pub(super) fn is_shallow(&self, packet_time: f64) -> bool {

@@ -61,6 +61,8 @@
 //!   grows while we have far less than half of what the path carried at best; and who has far more
 //!   than that, while others fill a queue too short for drains to tell, answers every loss in it,
 //!   at whatever delay if it holds but a few packets, and grows slower than they do (see `others`).
+//!   An equal share is half of what the path carried, beside one other; how often losses come that the link
+//!   does not explain tells how much less it is beside more (see `rivals`).
 
 mod acks;
 mod carried;
@@ -78,6 +80,7 @@ mod overruns;
 mod pace;
 mod passed;
 mod policed;
+mod rivals;
 mod round;
 mod silence;
 mod stall;
@@ -101,6 +104,7 @@ use self::noise::Noise;
 use self::overruns::Overruns;
 use self::passed::Passed;
 use self::policed::Policed;
+use self::rivals::Rivals;
 use self::round::Round;
 use self::silence::Silence;
 use self::stall::Stall;
@@ -128,6 +132,7 @@ pub(crate) struct Delay {
     overruns: Overruns,
     passed: Passed,
     policed: Policed,
+    rivals: Rivals,
     /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
     lost_sent_at: Option<Instant>,
@@ -205,6 +210,7 @@ impl Delay {
             overruns: Overruns::default(),
             passed: Passed::default(),
             policed: Policed::default(),
+            rivals: Rivals::default(),
             losses: Losses::default(),
             lost_sent_at: None,
             is_held: false,
@@ -281,6 +287,11 @@ impl Delay {
         let arrived = self.stretch.take_new().unwrap_or(0.0);
         if !limited {
             self.carried.on_bursts(passed.max(arrived));
+        }
+        if !round.app_limited && matches!(self.mode, Mode::Compete(_)) {
+            let packets = round.acked + round.lost;
+            let of_link = self.evidence.proven_baseline();
+            self.rivals.on_round(packets, round.lost, of_link);
         }
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);

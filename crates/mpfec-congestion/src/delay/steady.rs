@@ -497,7 +497,7 @@ pub(super) const TCP_SURVIVES: f64 = 0.02;
 /// Part of what was delivered on average that tells a path which has become slower from chance.
 const SLOWER: f64 = 0.7;
 /// A baseline that is no more than what is left of a mistake.
-const LOSS_FREE: f64 = 0.005;
+pub(super) const LOSS_FREE: f64 = 0.005;
 /// What remains of the window after a loss, and the packets it grows by in a round trip, of a
 /// CUBIC flow with a small window (RFC 9438 §4.3).
 const TCP_KEEPS: f64 = 0.7;

@@ -53,6 +53,7 @@ const FILES: &[(&str, &str)] = files![
     "fairness-self.toml",
     "fairness-balance.toml",
     "fairness-busy.toml",
+    "fairness-crowd.toml",
     "fill.toml",
     "jitter.toml",
     "upload.toml",

@@ -8,6 +8,7 @@ mod busy_hosts;
 mod close;
 mod coop;
 mod couple_plus;
+mod crowd;
 mod drawn;
 mod fallback;
 mod goodput;

@@ -109,10 +109,15 @@ impl Evidence {
         }
     }
 
-    /// Share of the packets that was lost of late, at whatever delay: 0 if it is less than one, or
-    /// less than twice what the link loses by itself, in bursts as long as its losses have.
+    /// As [`Self::lost_beyond`], by the link's own share of loss.
     pub(in crate::delay) fn lost_beyond_baseline(&self) -> f64 {
-        let own = 2.0 * self.baseline * self.recent.packets;
+        self.lost_beyond(self.baseline)
+    }
+
+    /// Share of the packets that was lost of late, at whatever delay: 0 if it is less than one, or less
+    /// than twice what a link loses that loses the part `p0` by itself, in bursts as long as its losses have.
+    pub(in crate::delay) fn lost_beyond(&self, p0: f64) -> f64 {
+        let own = 2.0 * p0 * self.recent.packets;
         if self.recent.lost >= self.dispersion() * (1.0 + own) {
             self.recent.share()
         } else {

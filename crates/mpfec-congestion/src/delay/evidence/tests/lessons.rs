@@ -1,6 +1,6 @@
 //! What drains teach, and what they do not.
 
-use super::super::{DEEP_MEMORY, Delays, Evidence, Lesson, Losses};
+use super::super::{Count, DEEP_MEMORY, Delays, Evidence, Lesson, Losses};
 use super::{Flow, PACKET_TIME, after};
 
 /// What a hundred deep drains of 30 packets teach that all come while others have filled the queue
@@ -40,6 +40,17 @@ fn what_a_drain_loses_in_a_queue_that_others_fill_is_not_the_links_own() {
 fn what_a_drain_loses_where_no_queue_stands_is_the_links_own() {
     let baseline = taught_beside_others(0.01, 0.0).baseline();
     assert!((0.09..0.11).contains(&baseline), "{baseline}");
+}
+
+#[test]
+fn drains_that_lost_nothing_prove_that_the_link_does_not() {
+    let mut evidence = taught_beside_others(0.01, 0.0);
+    assert!((0.09..0.11).contains(&evidence.proven_baseline()));
+    evidence.deep = Count {
+        packets: 300.0,
+        lost: 0.0,
+    };
+    assert!(evidence.baseline() > 0.09 && evidence.proven_baseline() < 0.002);
 }
 
 /// A path that holds one packet: four of them make a queue whatever one does.
