@@ -302,7 +302,8 @@ impl Delay {
 
     pub(super) fn compete_on_round(&mut self, round: &Round, limited: bool) {
         let excess = self.evidence.congestion();
-        let lost = self.evidence.lost_beyond(self.evidence.proven_baseline());
+        let proven = self.evidence.proven_baseline();
+        let beyond = self.evidence.lost_beyond(proven);
         let p0 = self.evidence.baseline();
         let floor = self.floor_seconds();
         let delay = self.queue_delay;
@@ -319,8 +320,11 @@ impl Delay {
         let noise = (2.0 / self.carried.shared(1.0).max(self.rate).max(1.0)).min(0.004);
         // Losses of a noisy link, where delays vary by as much as a queue makes, or of an application that
         // pauses, do not tell of others.
-        let is_clean = self.evidence.proven_baseline() < LOSS_FREE;
-        let tells = is_clean && !self.pauses() && self.evidence.doubt() < DOUBTFUL;
+        if !round.app_limited {
+            self.rivals
+                .on_round(round.acked + round.lost, round.lost, proven);
+        }
+        let tells = proven < LOSS_FREE && !self.pauses() && self.evidence.doubt() < DOUBTFUL;
         let equal = self.rivals.window(floor + delay, part);
         let equal = equal.filter(|_| tells);
         let Mode::Compete(compete) = &mut self.mode else {
@@ -362,7 +366,7 @@ impl Delay {
         // Who has more than TCP's law gives answers every loss, as those who have that do.
         let is_excessive = equal.is_some_and(|equal| window > part * equal);
         let excess = if is_excessive {
-            excess.max(lost)
+            excess.max(beyond)
         } else {
             excess
         };

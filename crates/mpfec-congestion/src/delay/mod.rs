@@ -61,8 +61,8 @@
 //!   grows while we have far less than half of what the path carried at best; and who has far more
 //!   than that, while others fill a queue too short for drains to tell, answers every loss in it,
 //!   at whatever delay if it holds but a few packets, and grows slower than they do (see `others`).
-//!   An equal share is half of what the path carried, beside one other; how often losses come that the link
-//!   does not explain tells how much less it is beside more (see `rivals`).
+//!   An equal share is half of what the path carried, beside one other; who competes is told by how often
+//!   losses come that the link does not explain how much less it is beside more (see `rivals`).
 
 mod acks;
 mod carried;
@@ -287,11 +287,6 @@ impl Delay {
         let arrived = self.stretch.take_new().unwrap_or(0.0);
         if !limited {
             self.carried.on_bursts(passed.max(arrived));
-        }
-        if !round.app_limited && matches!(self.mode, Mode::Compete(_)) {
-            let packets = round.acked + round.lost;
-            let of_link = self.evidence.proven_baseline();
-            self.rivals.on_round(packets, round.lost, of_link);
         }
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);

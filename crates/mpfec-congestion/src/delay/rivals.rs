@@ -11,8 +11,7 @@ pub(super) struct Rivals {
     /// Part of the rounds with losses, and the part that the link explains: means.
     lossy: f64,
     of_link: f64,
-    /// Rounds left of those after one with losses: what they lose may have left before these were
-    /// answered.
+    /// Rounds that are left until an answer shows: what they lose left before it.
     answering: u32,
 }
 
@@ -37,7 +36,7 @@ impl Rivals {
     /// to tell. `part` is the path's part of the connection. Its siblings may meet with the same overflows,
     /// or with as many others: what is taken lies between the two.
     pub(super) fn window(&self, rtt: f64, part: f64) -> Option<f64> {
-        let chance = |part: f64| (part / (2.0 * WATCHED)).sqrt();
+        let chance = |of_rounds: f64| (of_rounds / (2.0 * WATCHED)).sqrt();
         let (seen, of_link) = (self.lossy, self.of_link);
         let lossy = seen - chance(seen) - of_link - chance(of_link);
         if seen < FEWEST || lossy <= 0.0 {
