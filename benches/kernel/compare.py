@@ -3,6 +3,7 @@
 
     compare.py goodput                     # one after the other over the same links
     compare.py fairness                    # with a kernel CUBIC flow in one bottleneck
+    compare.py fairness --beside bbr       # with a flow of the kernel's BBR, or several (--flows 5)
     compare.py points                      # over points of the scenario `grid`
     compare.py blocks                      # paced blocks beside a kernel CUBIC flow in one bottleneck
     compare.py upload                      # the same beside a kernel CUBIC flow in the other direction
@@ -134,15 +135,15 @@ def compare(args, named, uploads=False):
 
 
 def fairness(args):
-    """Shares of one bottleneck beside a CUBIC flow that starts three seconds later."""
+    """Shares of one bottleneck beside TCP flows that start three seconds later."""
     cells = [(rate, rtt, queue) for rate in args.rates for rtt in args.rtts for queue in args.queues]
-    tcp = Flow("cubic", start=3.0)
+    others = (Flow(args.beside, start=3.0),) * args.flows
     both = ("--path", "10.77.1.1", "--path", "10.77.1.3")
-    variants = {
-        "one subflow": (Flow("mpfec"), tcp),
-        "two subflows": (Flow("mpfec", options=both), tcp),
-        "CUBIC pair": (Flow("cubic"), tcp),
-    }
+    own = {"one subflow": Flow("mpfec"), "two subflows": Flow("mpfec", options=both)}
+    # The last one says whether others of that kind share evenly.
+    instead = {f"{kind.upper()} instead": Flow(kind) for kind in ("cubic", args.beside)}
+    reference = list(instead)[-1]
+    variants = {name: (flow, *others) for name, flow in (own | instead).items()}
     with tempfile.TemporaryDirectory(prefix="mpfec-cells-") as directory:
         runs = []
         for cell in cells:
@@ -162,11 +163,11 @@ def fairness(args):
         rate, rtt, queue = cell
         name = f"{rate:g} Mbit/s, {rtt:g} ms, {queue:g} BDP"
         of = {variant: shares[cell, variant] for variant in variants}
-        is_judged = all(EVEN[0] <= one <= EVEN[1] for one in of["CUBIC pair"][:2])
+        is_judged = all(EVEN[0] <= one <= EVEN[1] for one in of[reference][:2])
         row = [name]
         for variant, (first, second, dropped) in of.items():
             row.append(f"{first:.2f} : {second:.2f}, {dropped:.1f} %")
-            if variant != "CUBIC pair" and is_judged:
+            if variant in own and is_judged:
                 judged += 1
                 if not FAIR[0] <= first <= FAIR[1]:
                     missed.append(f"{variant} at {name} ({first:.2f})")
@@ -210,13 +211,14 @@ def dropped(crossed):
 
 
 def share(rate, flows, measured):
-    """What the two flows take, a half of the rate being 1, and percent that the queue drops."""
+    """What the first flow takes, an equal share being 1, and the others in the mean, and percent
+    that the queue drops."""
     results, crossed = measured
     taken = [
-        2 * got["goodput_mbps"] / (rate * PAYLOAD.get(flow.kind, PAYLOAD["tcp"]))
+        len(flows) * got["goodput_mbps"] / (rate * PAYLOAD.get(flow.kind, PAYLOAD["tcp"]))
         for flow, got in zip(flows, results)
     ]
-    return [*taken, dropped(crossed)]
+    return [taken[0], statistics.mean(taken[1:]), dropped(crossed)]
 
 
 def parser():
@@ -244,6 +246,8 @@ def parser():
     made.add_argument("--rates", type=numbers, default=[10, 30], help="Mbit/s, with commas")
     made.add_argument("--rtts", type=numbers, default=[20, 50, 200], help="ms")
     made.add_argument("--queues", type=numbers, default=[0.25, 1, 4], help="bandwidth-delay products")
+    made.add_argument("--beside", choices=("cubic", "reno", "bbr"), default="cubic", help="what TCP has")
+    made.add_argument("--flows", type=int, default=1, help="of TCP")
     made = command("blocks", blocks, 10, 60, 3)
     made.add_argument("--rate", type=float, default=10, help="Mbit/s of the bottleneck")
     made.add_argument("--loads", type=numbers, default=[2, 4], help="Mbit/s that are written")

@@ -41,13 +41,15 @@ class Flow:
         if self.kind == "mpfec":
             words = " ".join(map(shlex.quote, self.options))
             return (
-                "until [ -s ticket ]; do sleep 0.05; done; "
+                f"sleep {self.start:g}; until [ -s ticket ]; do sleep 0.05; done; "
                 f"{shlex.quote(mpfec)} perf client --json --ticket-file ticket {warm} {words}"
             )
         congestion = self.kind.removeprefix("mptcp-")
         is_multipath = congestion != self.kind
         which = "--mptcp --port 47901" if is_multipath else ""
         verb = "fetch" if self.back else "send"
+        # Python is there by then: to start many at once holds everything up.
+        warm += f" --after {self.start:g}" if self.start else ""
         return (
             f"python3 {shlex.quote(str(TCP))} {verb} 10.77.{self.path}.2 --bind 10.77.{self.path}.1 "
             f"--congestion {congestion} {warm} {which}"
@@ -92,7 +94,7 @@ class Run:
         lines.append("until [ -s ticket ]; do sleep 0.05; done; sleep 0.3")
         for number, flow in enumerate(self.flows):
             command = flow.command(mpfec, self.warmup, self.seconds)
-            lines.append(f"(sleep {flow.start:g}; {command}) > flow-{number} &")
+            lines.append(f"({command}) > flow-{number} &")
         return "\n".join([*lines, "wait"])
 
     def measure(self, mpfec):

@@ -154,6 +154,7 @@ def connect(args):
 
 def measure(args):
     """Sends one flow; returns what the server counted."""
+    time.sleep(args.after)
     flow = connect(args)
     flow.sendall(ORDER.pack(args.warmup, args.time, b""))
     threading.Thread(target=pour, args=(flow,), daemon=True).start()
@@ -181,6 +182,7 @@ def send(args):
 
 def fetched(args):
     """Has the server send a flow; returns what has come of it."""
+    time.sleep(args.after)
     flow = connect(args)
     flow.sendall(ORDER.pack(args.warmup, args.time, args.congestion.encode()))
     got = count_flow(flow, args.warmup, args.time)
@@ -209,6 +211,7 @@ def parser():
         client.add_argument("--congestion", default="cubic", help="cubic, bbr, reno")
         client.add_argument("--warmup", type=float, default=5.0, help="seconds that do not count")
         client.add_argument("--time", type=float, default=10.0, help="seconds that count")
+        client.add_argument("--after", type=float, default=0.0, help="seconds to wait before it begins")
     for command in (server, sender, fetcher):
         command.add_argument("--mptcp", action="store_true")
         command.add_argument("--port", type=int, default=PORT)

@@ -76,6 +76,7 @@ class Runs(unittest.TestCase):
         command = second.command("mpfec", 20.0, 60.0)
         self.assertIn("--warmup 17 --time 60", command)
         self.assertIn("10.77.2.2 --bind 10.77.2.1 --congestion bbr", command)
+        self.assertTrue(command.endswith("--after 3 "), "Python starts before the flow does")
 
     def test_a_flow_back_is_fetched_over_its_path(self):
         command = lab.Flow("cubic", path=2, start=2.0, back=True).command("mpfec", 5.0, 10.0)
