@@ -38,6 +38,7 @@ mod scenario;
 mod small_windows;
 mod snapshots;
 mod streams;
+mod two_ways;
 mod unruly;
 mod upload;
 mod wandering;
