@@ -182,6 +182,8 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
+        // A round lasts for as much longer as acknowledgements are held up.
+        let trips = (1.0 + self.held_up / (floor + self.queue_delay)).round() as u32;
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -248,7 +250,7 @@ impl Delay {
             self.overruns.answer();
             return;
         }
-        steady.quiet_rounds = steady.quiet_rounds.saturating_add(1);
+        steady.quiet_rounds = steady.quiet_rounds.saturating_add(trips);
         self.ask_whose_queue(limited);
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -403,7 +405,7 @@ impl Delay {
             }
             self.window = self.window.min(before + most);
         }
-        if !steady.fresh {
+        if !steady.fresh || is_cautious {
             let mut step = gain * (wanted - self.window);
             step = step.min(before + most - self.window);
             // Beside flows that fill a short queue, who stops at a few packets gives way for good.

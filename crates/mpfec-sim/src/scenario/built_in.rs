@@ -57,6 +57,7 @@ const FILES: &[(&str, &str)] = files![
     "fill.toml",
     "jitter.toml",
     "upload.toml",
+    "upload-short.toml",
     "weak-link.toml",
     "blocks-busy.toml",
     "aggregates.toml",

@@ -77,6 +77,20 @@ fn uploads_that_come_and_go_take_little_of_a_download() {
     assert!(least(&shares) >= 80.0, "{shares:.1?}");
 }
 
+/// An overflow of a queue of eight packets is answered just before the upload begins, or while it does.
+#[test]
+fn a_download_through_a_short_queue_goes_on_beside_an_upload() {
+    let short = ACCESS
+        .replace("delay_ms = 20", "delay_ms = 10")
+        .replace(
+            "queue_bdp = 1, queue_packets_least = 20",
+            "queue_bdp = 0.25",
+        )
+        .replace("queue_packets = 100", "queue_packets = 20");
+    let shares = values(BULK, &short, &[(3, None)], "limit_percent");
+    assert!(least(&shares) >= 75.0, "{shares:.1?}");
+}
+
 /// The shortest round trip that it has seen until then has the queue of the upload in it.
 #[test]
 fn a_download_that_began_during_an_upload_is_full_after_it() {

@@ -124,3 +124,32 @@ fn what_one_of_two_ways_holds_up_is_reconsidered_once() {
     let held_up = link.control.held_up;
     assert!((0.04..0.06).contains(&held_up), "{held_up:.3} s on average");
 }
+
+/// What an overflow has left is below the window that it was answered at, up to which a path grows
+/// as TCP does, also if what passed for a queue since has turned out to be none.
+#[test]
+fn a_path_that_begins_anew_below_the_window_of_an_overflow_grows() {
+    let grown = |begins_anew: bool| {
+        let mut link = Link::new(1000.0, 0.04, 5.0);
+        link.rounds(60, f64::INFINITY);
+        link.capacity = 500.0;
+        link.rounds(8, f64::INFINITY);
+        assert_eq!(link.control.state(), "steady");
+        if begins_anew {
+            link.control.begin_anew();
+        }
+        link.capacity = 1000.0;
+        let before = link.control.window;
+        link.rounds(40, f64::INFINITY);
+        (before, link.control.window)
+    };
+    let [(_, expected), (before, window)] = [false, true].map(grown);
+    assert!(
+        before < 20.0 && expected > 30.0,
+        "{before:.1}, {expected:.1}"
+    );
+    assert!(
+        window >= expected,
+        "{window:.1} packets, {expected:.1} otherwise"
+    );
+}
