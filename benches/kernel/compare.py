@@ -247,13 +247,19 @@ def parser():
     made.add_argument("--rtts", type=numbers, default=[20, 50, 200], help="ms")
     made.add_argument("--queues", type=numbers, default=[0.25, 1, 4], help="bandwidth-delay products")
     made.add_argument("--beside", choices=("cubic", "reno", "bbr"), default="cubic", help="what TCP has")
-    made.add_argument("--flows", type=int, default=1, help="of TCP")
+    made.add_argument("--flows", type=positive, default=1, help="of TCP, 1 or more")
     made = command("blocks", blocks, 10, 60, 3)
     made.add_argument("--rate", type=float, default=10, help="Mbit/s of the bottleneck")
     made.add_argument("--loads", type=numbers, default=[2, 4], help="Mbit/s that are written")
     made.add_argument("--rtts", type=numbers, default=[20, 100], help="ms")
     made.add_argument("--queues", type=numbers, default=[0.25, 1, 4], help="bandwidth-delay products")
     return words
+
+
+def positive(text):
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
 
 
 def numbers(text):

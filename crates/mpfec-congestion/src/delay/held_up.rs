@@ -1,6 +1,7 @@
 //! What holds up acknowledgements is no queue of ours: the control goes by the round trip without it,
 //! and more is in flight by what waits to be acknowledged.
 
+use super::round::SHORTEST;
 use super::steady::{ONE_PACKET, Steady};
 use super::{Delay, MAX_WINDOW, Mode};
 
@@ -30,6 +31,13 @@ impl Delay {
                 self.evidence.forget_recent();
             }
         }
+    }
+
+    /// How many round trips without what is held up a round lasts for.
+    pub(super) fn trips_in_a_round(&self) -> u32 {
+        let rtt = self.floor_seconds() + self.queue_delay;
+        let shortest = SHORTEST.as_secs_f64();
+        ((rtt + self.held_up).max(shortest) / rtt.max(shortest)).round() as u32
     }
 
     /// Packets that have arrived and whose acknowledgements are held up.

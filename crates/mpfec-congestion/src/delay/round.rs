@@ -155,7 +155,8 @@ impl Round {
     }
 }
 
-const SHORTEST: Duration = Duration::from_millis(10);
+/// A round lasts for as long at least.
+pub(super) const SHORTEST: Duration = Duration::from_millis(10);
 /// Part of a round in which what it acknowledges has arrived at least.
 const ARRIVES: f64 = 0.25;
 

@@ -182,8 +182,7 @@ impl Delay {
             && p0 < 0.5 * TCP_SURVIVES
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
-        // A round lasts for as much longer as acknowledgements are held up.
-        let trips = (1.0 + self.held_up / (floor + self.queue_delay)).round() as u32;
+        let trips = self.trips_in_a_round();
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;

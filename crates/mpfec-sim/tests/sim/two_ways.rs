@@ -22,8 +22,8 @@ fn access(up: u64, down: u64, rtt: Duration) -> Scene {
         )
 }
 
-/// What arrives up and down in ten seconds after five, as parts of what the links of `up` and `down`
-/// bits per second let through.
+/// What arrives up and down in ten seconds after five, as parts of the payload that links of `up` and
+/// `down` bits per second carry, losses included.
 fn shares(scene: Scene, seed: u64, up: u64, down: u64) -> [f64; 2] {
     let mut net = scene.seed(seed).connect();
     net.send(1 << 40);

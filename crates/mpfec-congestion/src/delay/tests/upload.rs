@@ -153,3 +153,16 @@ fn a_path_that_begins_anew_below_the_window_of_an_overflow_grows() {
         "{window:.1} packets, {expected:.1} otherwise"
     );
 }
+
+#[test]
+fn a_round_lasts_for_as_many_round_trips_as_acknowledgements_are_held_up_by() {
+    let trips = |floor, held_up| {
+        let mut control = Link::new(1000.0, floor, 20.0).control;
+        control.set_floor(floor);
+        control.held_up = held_up;
+        control.trips_in_a_round()
+    };
+    assert_eq!(trips(0.02, 0.0), 1);
+    assert_eq!(trips(0.02, 0.14), 8);
+    assert_eq!(trips(0.002, 0.008), 1, "no round is shorter than 10 ms");
+}
