@@ -140,9 +140,9 @@ def fairness(args):
     others = (Flow(args.beside, start=3.0),) * args.flows
     both = ("--path", "10.77.1.1", "--path", "10.77.1.3")
     own = {"one subflow": Flow("mpfec"), "two subflows": Flow("mpfec", options=both)}
-    # The last one says whether others of that kind share evenly.
     instead = {f"{kind.upper()} instead": Flow(kind) for kind in ("cubic", args.beside)}
-    reference = list(instead)[-1]
+    # Whether others of that kind share evenly.
+    reference = f"{args.beside.upper()} instead"
     variants = {name: (flow, *others) for name, flow in (own | instead).items()}
     with tempfile.TemporaryDirectory(prefix="mpfec-cells-") as directory:
         runs = []
