@@ -8,9 +8,7 @@ use std::time::Instant;
 use self::capacity::Capacity;
 use self::pauses::Pauses;
 use super::carried::Carried;
-use super::departures::Departures;
 use super::lately::Lately;
-use super::overruns::Overruns;
 use super::passed::Passed;
 use super::rivals::Rivals;
 use super::round::Round;
@@ -413,6 +411,13 @@ impl Delay {
             compete.standing = 0.0;
             compete.stretch = 0;
         }
+        let is_even = !round.app_limited && compete.hold == 0 && compete.test == Test::No;
+        if is_even && self.heed_longer_path(round) {
+            return;
+        }
+        let Mode::Compete(compete) = &mut self.mode else {
+            return;
+        };
         match &mut compete.test {
             Test::No if limited && compete.hold == 0 => {
                 compete.cycle += 1;
@@ -489,12 +494,8 @@ impl Delay {
 
     /// The path has become longer by `delay` seconds: it is explored anew.
     pub(super) fn restart(&mut self, delay: f64) {
-        self.floor.rise(delay);
+        self.lengthen(delay + self.noise.least());
         self.forget_rates();
-        (self.queue_delay, self.last_delay) = (0.0, 0.0);
-        self.departures = Departures::default();
-        self.overruns = Overruns::default();
-        self.evidence.forget_delays();
         self.mode = Mode::Startup(Startup::new(self.window));
     }
 }

@@ -55,6 +55,7 @@
 //!   taken from every RTT, and as many packets as arrive meanwhile are in flight besides (see
 //!   `held_up`). Where nothing stands there, what the smallest RTT of a drain waited for on that way is
 //!   the path's own (see `noise`);
+//! - a delay that does not follow the window is no queue: the path has become longer (see `longer`);
 //! - a queue that stays when our part of it is taken away, or overflows far above our part twice, is
 //!   somebody else's: then the window grows and is cut as theirs (see `compete`). So is one that stands
 //!   while the application pauses, longer than what was in flight can make it (see `others`), and one that
@@ -74,6 +75,7 @@ mod evidence;
 mod floor;
 mod held_up;
 mod lately;
+mod longer;
 mod noise;
 mod others;
 mod overruns;
@@ -100,6 +102,7 @@ use self::drained::Drained;
 use self::evidence::{Evidence, Losses};
 use self::floor::Floors;
 use self::lately::Lately;
+use self::longer::Flat;
 use self::noise::Noise;
 use self::overruns::Overruns;
 use self::passed::Passed;
@@ -133,6 +136,7 @@ pub(crate) struct Delay {
     passed: Passed,
     policed: Policed,
     rivals: Rivals,
+    flat: Flat,
     /// Losses reported since the last acknowledgement, and when the newest of them left.
     losses: Losses,
     lost_sent_at: Option<Instant>,
@@ -211,6 +215,7 @@ impl Delay {
             passed: Passed::default(),
             policed: Policed::default(),
             rivals: Rivals::default(),
+            flat: Flat::default(),
             losses: Losses::default(),
             lost_sent_at: None,
             is_held: false,
@@ -433,6 +438,7 @@ impl CongestionController for Delay {
         self.passed = Passed::default();
         self.policed.resize(scale);
         self.batches = Lately::default();
+        self.flat = Flat::default();
         let mut kept = scale;
         match &mut self.mode {
             Mode::Startup(startup) => {

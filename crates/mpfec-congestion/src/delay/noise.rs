@@ -42,6 +42,11 @@ impl Noise {
         self.least.add(round.rise_min.min(swing.max(back)));
     }
 
+    /// The path is another one: what its smallest delays were above the floor is part of a new floor.
+    pub(super) fn forget_least(&mut self) {
+        self.least = Lately::default();
+    }
+
     /// By how many seconds the smallest delay of a round is above the floor without a queue.
     pub(super) fn least(&self) -> f64 {
         self.least.median()

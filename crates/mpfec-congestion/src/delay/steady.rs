@@ -5,6 +5,7 @@ mod drain;
 mod unseen;
 
 pub(super) use self::drain::{DEEP, Drain};
+use super::longer::Fall;
 use super::others::Others;
 use super::round::Round;
 use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
@@ -13,7 +14,7 @@ use super::{Delay, MIN_WINDOW, Mode, QUEUE_NOISE};
 #[derive(Debug, Clone)]
 pub(super) struct Steady {
     /// Window of the round before: what the present queue delay answers.
-    prior_window: f64,
+    pub(super) prior_window: f64,
     /// Rounds in which a change is left to take effect.
     hold: u32,
     /// Rounds since the last drain, and drains so far.
@@ -36,7 +37,7 @@ pub(super) struct Steady {
     /// No queue has shown since start-up: it may have ended too early.
     fresh: bool,
     acceleration: f64,
-    fall: Option<Fall>,
+    pub(super) fall: Option<Fall>,
     /// Rounds in a row with the largest delay there is.
     full_rounds: u32,
     /// What is acknowledged in this round was sent in start-up.
@@ -44,16 +45,6 @@ pub(super) struct Steady {
     /// Largest delay that has passed for a queue since one ended start-up, seconds above the least
     /// RTT; `None` if none has, or it was none.
     pub(super) taken_for_queue: Option<f64>,
-}
-
-/// A window that falls because of the queue; its start counts as 0 once the delay has varied.
-#[derive(Debug, Clone, Copy)]
-struct Fall {
-    window: f64,
-    /// Least and most of the queue delay since.
-    least: f64,
-    most: f64,
-    rounds: u32,
 }
 
 impl Steady {
@@ -427,6 +418,9 @@ impl Delay {
             .window
             .min(1.3 * arrives * floor + 2.0 * target)
             .max(fewest);
+        if !round.app_limited && self.heed_longer_path(round) {
+            return;
+        }
         if self.is_longer_path(target) {
             return self.restart(round.delay_min());
         }
@@ -436,46 +430,6 @@ impl Delay {
         } else {
             self.start_drain();
         }
-    }
-
-    /// Whether the delay has risen at once, and stays as it is although the window has fallen by
-    /// two fifths: it is no queue that makes the path longer.
-    fn is_longer_path(&mut self, target: f64) -> bool {
-        let (window, delay) = (self.window, self.queue_delay);
-        let rate = self.rate_max.max(self.carried.bursts());
-        let least = (2.0 * target).max(2.0 * SHORT_QUEUE);
-        let is_high = delay * rate >= least && delay > 0.25 * self.floor_seconds();
-        let Mode::Steady(steady) = &mut self.mode else {
-            return false;
-        };
-        if !is_high {
-            steady.fall = None;
-            return false;
-        }
-        let start = Fall {
-            window: steady.prior_window,
-            least: delay,
-            most: delay,
-            rounds: 0,
-        };
-        let fall = steady.fall.get_or_insert(start);
-        // What falls may be what is left of a queue that a change of the path has made.
-        if delay > 1.5 * fall.most || delay < 0.98 * fall.least {
-            *fall = start;
-        }
-        fall.rounds += 1;
-        if fall.rounds <= 2 {
-            // Part of the first round may have passed before.
-            (fall.least, fall.most) = (delay, delay);
-        }
-        fall.least = fall.least.min(delay);
-        fall.most = fall.most.max(delay);
-        // A queue that somebody fills grows by some packets.
-        let is_steady = fall.most - fall.least <= (0.02 * fall.most).max(2.0 / rate);
-        if !is_steady {
-            fall.window = 0.0;
-        }
-        fall.rounds >= 4 && window < 0.6 * fall.window
     }
 }
 

@@ -64,6 +64,7 @@ const FILES: &[(&str, &str)] = files![
     "policed.toml",
     "policed-shared.toml",
     "wifi-lte.toml",
+    "satellite.toml",
 ];
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod keep_alive;
 mod latecomer;
 mod latency;
 mod limits;
+mod longer;
 mod mobile;
 mod model;
 mod moves;
