@@ -65,70 +65,100 @@ struct Longer {
 impl Flat {
     /// A round in which the window was all that limited.
     fn on_round(&mut self, seen: &Seen) -> Option<Longer> {
-        let &Seen { rise, rate, .. } = seen;
-        let packet_time = 1.0 / rate.max(1.0);
-        let tolerated = (3.0 * packet_time).max(0.03 * rise).max(0.2 * HOST_NOISE);
-        let last = self.last.replace(rise);
+        let packet_time = seen.packet_time();
+        let last = self.last.replace(seen.rise);
         let [before, earlier] = self.windows;
         self.windows = [seen.window, before];
-        if let Some((_, rounds)) = &mut self.step {
-            *rounds += 1;
-        }
-        self.step = self.step.filter(|(_, rounds)| *rounds <= REMEMBERED);
         if earlier > 0.0 {
-            self.slope.add(earlier, rise * rate);
+            self.slope.add(earlier, seen.rise / packet_time);
         }
-        if let Some(last) = last
-            && rise - last > (8.0 * packet_time).max(HOST_NOISE).max(seen.swing)
-        {
+        self.step = self
+            .step
+            .map(|(window, rounds)| (window, rounds + 1))
+            .filter(|(_, rounds)| *rounds <= REMEMBERED);
+        let jump = (8.0 * packet_time).max(HOST_NOISE).max(seen.swing);
+        if last.is_some_and(|last| seen.rise - last > jump) {
             let window = self.step.map_or(before, |(window, _)| window);
             self.step = Some((window, 0));
             self.slope = Slope::default();
         }
-        let start = Run {
-            rounds: 0,
-            least: rise,
-            most: rise,
-            fewest: f64::INFINITY,
-            largest: 0.0,
-        };
-        let run = self.run.get_or_insert(start);
-        if run.most.max(rise) - run.least.min(rise) > tolerated {
-            *run = start;
-        }
-        run.rounds += 1;
-        run.least = run.least.min(rise);
-        run.most = run.most.max(rise);
-        // What was sent in the round before is acknowledged in this one.
-        if run.rounds > 2 && earlier > 0.0 {
-            run.fewest = run.fewest.min(earlier);
-            run.largest = run.largest.max(earlier);
-        }
-        let least = HOST_NOISE.max(6.0 * packet_time).max(0.02 * seen.floor);
-        let moves = (MOVED * seen.queued).max(4.0 * tolerated);
-        let moved = (run.largest - run.fewest) * packet_time;
+        let mut run = Run::following(self.run, seen);
+        run.add(seen.rise, earlier);
+        self.run = Some(run);
+        let by = run.level(seen, self.step.is_some());
+        let by = by.or_else(|| self.varying_level(seen))?;
         let window = self.step.map(|(window, _)| window);
-        let rounds = if window.is_some() { STEPPED } else { ROUNDS };
-        let is_flat = seen.queued > least.max(seen.swing) && run.rounds >= rounds && moved > moves;
-        if is_flat {
-            return Some(Longer {
-                by: run.least,
-                window,
-            });
-        }
-        let level = self.slope.least() * packet_time;
-        let queued = level - (rise - seen.queued);
+        Some(Longer { by, window })
+    }
+
+    /// What nearly all delays were at least while the window moved, if they did not follow it.
+    fn varying_level(&self, seen: &Seen) -> Option<f64> {
+        let packet_time = seen.packet_time();
+        let level = packet_time * self.slope.level()?;
+        let queued = level - (seen.rise - seen.queued);
         // As far from the middle to either end of a stretch as its standard deviation times 1.7.
         let moved = 3.4 * self.slope.spread() * packet_time;
-        let is_level = queued > least
-            && self.slope.rounds() >= f64::from(ROUNDS)
-            && self.slope.is_noise()
-            && moved > (MOVED * level).max(4.0 * tolerated)
-            && self
-                .slope
-                .get()
-                .is_some_and(|(slope, error)| slope.abs() < 0.25 && error < 0.1);
-        is_level.then_some(Longer { by: level, window })
+        (queued > seen.least() && moved > seen.moves(level)).then_some(level)
+    }
+}
+
+impl Seen {
+    fn packet_time(&self) -> f64 {
+        1.0 / self.rate.max(1.0)
+    }
+
+    /// Seconds by which delays that are the same differ.
+    fn tolerated(&self) -> f64 {
+        (3.0 * self.packet_time())
+            .max(0.03 * self.rise)
+            .max(0.2 * HOST_NOISE)
+    }
+
+    /// A delay of less is not worth a thought.
+    fn least(&self) -> f64 {
+        (6.0 * self.packet_time())
+            .max(HOST_NOISE)
+            .max(0.02 * self.floor)
+    }
+
+    /// Seconds of queue by which the window has to move to tell one of `delay` from a longer path.
+    fn moves(&self, delay: f64) -> f64 {
+        (MOVED * delay).max(4.0 * self.tolerated())
+    }
+}
+
+impl Run {
+    /// The run that this round belongs to: a new one if its delay is another.
+    fn following(run: Option<Self>, seen: &Seen) -> Self {
+        run.filter(|run| run.most.max(seen.rise) - run.least.min(seen.rise) <= seen.tolerated())
+            .unwrap_or(Self {
+                rounds: 0,
+                least: seen.rise,
+                most: seen.rise,
+                fewest: f64::INFINITY,
+                largest: 0.0,
+            })
+    }
+
+    fn add(&mut self, rise: f64, window: f64) {
+        self.rounds += 1;
+        self.least = self.least.min(rise);
+        self.most = self.most.max(rise);
+        // What was sent in the round before is acknowledged in this one.
+        if self.rounds > 2 && window > 0.0 {
+            self.fewest = self.fewest.min(window);
+            self.largest = self.largest.max(window);
+        }
+    }
+
+    /// The least of its delays, if they have lasted long enough while the window moved.
+    fn level(&self, seen: &Seen, is_step: bool) -> Option<f64> {
+        let rounds = if is_step { STEPPED } else { ROUNDS };
+        let moved = (self.largest - self.fewest) * seen.packet_time();
+        let shows = seen.queued > seen.least().max(seen.swing)
+            && self.rounds >= rounds
+            && moved > seen.moves(seen.queued);
+        shows.then_some(self.least)
     }
 }
 

@@ -130,12 +130,12 @@ impl WayBack {
             self.clear = 0;
         } else if least < 0.5 * enough {
             self.clear = self.clear.saturating_add(1);
-            let was_held_up = self.is_held_up;
-            self.is_held_up &= self.clear < CLEAR;
+            let ends = self.is_held_up && self.clear >= CLEAR;
+            self.is_held_up &= !ends;
             if !self.is_held_up {
                 self.calm = Some(most.max(FADES * self.calm.unwrap_or(0.0)));
             }
-            if was_held_up && !self.is_held_up {
+            if ends {
                 return least.min(by);
             }
         } else {

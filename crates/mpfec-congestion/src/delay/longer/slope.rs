@@ -31,45 +31,39 @@ impl Slope {
         self.changes_squared += weight * (change * change - self.changes_squared);
     }
 
-    /// Rounds that count.
-    pub(super) fn rounds(&self) -> f64 {
-        self.rounds
-    }
-
     /// Standard deviation of the windows, packets.
     pub(super) fn spread(&self) -> f64 {
         self.window_squared.sqrt()
     }
 
-    /// Packets of delay per packet of window, 1 for a queue, and its standard error.
-    pub(super) fn get(&self) -> Option<(f64, f64)> {
-        if self.rounds < 4.0 || self.window_squared <= 0.0 {
+    /// Packets of delay per packet of window, 1 for a queue, its standard error, and the variance of the
+    /// delays around the line.
+    fn line(&self) -> Option<(f64, f64, f64)> {
+        if self.rounds < ENOUGH || self.window_squared <= 0.0 {
             return None;
         }
         let slope = self.product / self.window_squared;
-        let error = (self.left(slope) / self.window_squared / (self.rounds - 2.0)).sqrt();
-        Some((slope, error))
+        let left = (self.delay_squared - slope * self.product).max(0.0);
+        let error = (left / self.window_squared / (self.rounds - 2.0)).sqrt();
+        Some((slope, error, left))
     }
 
-    /// Variance of the delays around the line.
-    fn left(&self, slope: f64) -> f64 {
-        (self.delay_squared - slope * self.product).max(0.0)
-    }
-
-    /// Packets of delay that nearly all rounds had at least.
-    pub(super) fn least(&self) -> f64 {
-        let slope = self.get().map_or(0.0, |(slope, _)| slope);
-        self.delay - 2.0 * self.left(slope).sqrt()
-    }
-
-    /// Whether what the delays are off the line by has nothing to do with the round before: then its square is
-    /// half of that of the change, on average. A queue that others fill and cut goes up and down in many rounds.
-    pub(super) fn is_noise(&self) -> bool {
-        let slope = self.get().map_or(0.0, |(slope, _)| slope);
-        self.changes_squared >= INDEPENDENT * self.left(slope)
+    /// Packets of delay that nearly all rounds had at least, if it does not follow the window and what it is
+    /// off the line by has nothing to do with the round before: then the square of that is half of that of the
+    /// change, on average. A queue that others fill and cut goes up and down in many rounds.
+    pub(super) fn level(&self) -> Option<f64> {
+        let (slope, error, left) = self.line()?;
+        let is_noise = self.changes_squared >= INDEPENDENT * left;
+        let is_level = is_noise && slope.abs() < FOLLOWS && error < UNSURE;
+        is_level.then(|| self.delay - 2.0 * left.sqrt())
     }
 }
 
+/// Rounds that tell anything.
+const ENOUGH: f64 = 12.0;
+/// Part of the window's moves that a delay follows less of if it is no queue, and how sure that has to be.
+const FOLLOWS: f64 = 0.25;
+const UNSURE: f64 = 0.1;
 /// Between 2 of noise and next to nothing of what goes up and down slowly.
 const INDEPENDENT: f64 = 1.2;
 /// What remains of a round's weight a round later.
@@ -82,7 +76,7 @@ mod tests {
 
     /// A line through 24 rounds in which the window falls by four packets a round, and the delay by
     /// `follows` of that, but for noise of up to so many packets.
-    fn after(follows: f64, noise: f64) -> (f64, f64) {
+    fn after(follows: f64, noise: f64) -> Slope {
         let mut random = Random(3);
         let mut slope = Slope::default();
         for round in 0..24 {
@@ -90,21 +84,29 @@ mod tests {
             let delay = 60.0 - follows * fallen + noise * random.next();
             slope.add(300.0 - fallen, delay);
         }
-        slope.get().unwrap()
+        slope
     }
 
     #[test]
     fn a_delay_that_follows_the_window_has_its_slope_and_no_error() {
         for follows in [0.0, 0.4, 1.0] {
-            let (slope, error) = after(follows, 0.0);
+            let (slope, error, _) = after(follows, 0.0).line().unwrap();
             assert!((slope - follows).abs() < 1e-6 && error < 1e-3, "{slope}");
+        }
+    }
+
+    #[test]
+    fn a_delay_that_follows_the_window_has_no_level() {
+        assert!(after(0.0, 0.0).level().is_some());
+        for follows in [0.4, 1.0] {
+            assert_eq!(after(follows, 5.0).level(), None);
         }
     }
 
     #[test]
     fn noise_makes_an_error_that_the_slope_is_within() {
         for follows in [0.0, 1.0] {
-            let (slope, error) = after(follows, 20.0);
+            let (slope, error, _) = after(follows, 20.0).line().unwrap();
             assert!((slope - follows).abs() < 2.5 * error, "{slope} {error}");
             assert!((0.02..0.1).contains(&error), "{error}");
         }
@@ -119,10 +121,8 @@ mod tests {
             noise.add(window, 40.0 + 12.0 * random.next());
             others.add(window, 40.0 + 12.0 * f64::from(round % 20) / 20.0);
         }
-        assert!(
-            noise.is_noise() && !others.is_noise(),
-            "{noise:?} {others:?}"
-        );
+        assert!(noise.level().is_some(), "{noise:?}");
+        assert_eq!(others.level(), None, "{others:?}");
     }
 
     #[test]
@@ -131,7 +131,8 @@ mod tests {
         for round in 0..60 {
             slope.add(300.0 - f64::from(round), 40.0 + 12.0 * random.next());
         }
-        assert!((37.0..42.0).contains(&slope.least()), "{}", slope.least());
+        let level = slope.level().unwrap();
+        assert!((37.0..42.0).contains(&level), "{level}");
     }
 
     #[test]
@@ -140,6 +141,7 @@ mod tests {
         for round in 0..30 {
             slope.add(40.0, f64::from(round));
         }
-        assert_eq!(slope.get(), None);
+        assert_eq!(slope.line(), None);
+        assert_eq!(slope.level(), None);
     }
 }
