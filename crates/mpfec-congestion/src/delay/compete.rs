@@ -495,7 +495,6 @@ impl Delay {
     /// The path has become longer by `delay` seconds: it is explored anew.
     pub(super) fn restart(&mut self, delay: f64) {
         self.lengthen(delay + self.noise.least());
-        self.forget_rates();
         self.mode = Mode::Startup(Startup::new(self.window));
     }
 }

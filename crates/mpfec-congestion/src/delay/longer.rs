@@ -217,6 +217,7 @@ impl Delay {
         self.overruns = Overruns::default();
         self.evidence.forget_delays();
         self.flat = Flat::default();
+        self.forget_rates();
     }
 
     /// Whether the delay has risen at once, and stays as it is although the window has fallen by
