@@ -89,6 +89,7 @@ impl Delay {
                     self.noise.swing()
                 },
                 packet_time,
+                least_packet_time: packet_time.min(1.0 / self.rate_max.max(1.0)),
                 stalled: self.stall.on_ack(ack.now, packet_time),
             },
             f64::from(ack.packets),

@@ -513,7 +513,7 @@ const GUIDANCE: f64 = 2.5;
 /// An equal share beside one other.
 const HALF: f64 = 0.5;
 /// Doubt whether what losses meet is a queue.
-const DOUBTFUL: f64 = 0.5;
+pub(super) const DOUBTFUL: f64 = 0.5;
 /// What a path that others use as well carries at least, of what it carries for us.
 const LEAST_CROWD: f64 = 1.4;
 /// How slowly we grow at least, beside flows that Reno's law would take most from.

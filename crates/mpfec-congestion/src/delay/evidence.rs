@@ -84,8 +84,9 @@ pub(super) struct Delays {
     pub(super) least: f64,
     /// What they differ by within a round without a queue.
     pub(super) swing: f64,
-    /// What the bottleneck takes for one packet.
+    /// What the bottleneck takes for one packet at the rate that is carried now, and at the most that was.
     pub(super) packet_time: f64,
+    pub(super) least_packet_time: f64,
     /// What of it a host may have made that stood still.
     pub(super) stalled: f64,
 }
@@ -148,6 +149,7 @@ impl Evidence {
             least,
             swing,
             packet_time,
+            least_packet_time,
             stalled,
         }: Delays,
         acked: f64,
@@ -161,7 +163,7 @@ impl Evidence {
     ) {
         let near = own.max(self.last_delay);
         self.last_delay = own;
-        (self.swing, self.swing_packets) = (swing, swing / packet_time);
+        (self.swing, self.swing_packets) = (swing, swing / least_packet_time);
         self.delay_max = self.delay_max.max(own);
         self.depth.on_delay(own);
         self.clean.on_delay(own - (stalled - swing).max(0.0));

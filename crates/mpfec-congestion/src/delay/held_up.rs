@@ -18,6 +18,7 @@ impl Delay {
     fn reconsider_queue(&mut self, by: f64) {
         self.held_up = by;
         self.evidence.forget_delays();
+        self.flat.forget_delays();
         let has_fallen = self.window < FALLEN * self.rate_max * self.floor_seconds();
         match self.mode {
             Mode::Startup(_) => {}

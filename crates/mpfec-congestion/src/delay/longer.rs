@@ -91,6 +91,12 @@ impl Flat {
         Some(Longer { by, window })
     }
 
+    /// Part of the delays has turned out to be none of the way there: those from now on are others.
+    pub(super) fn forget_delays(&mut self) {
+        (self.run, self.last) = (None, None);
+        self.slope = Slope::default();
+    }
+
     /// What nearly all delays were at least while the window moved, if they did not follow it.
     fn varying_level(&self, seen: &Seen) -> Option<f64> {
         let packet_time = seen.packet_time();

@@ -1,7 +1,7 @@
 //! Whether others fill the queue, and whether they leave us our share, seen while we keep a
 //! small queue ourselves.
 
-use super::compete::{law, slowdown};
+use super::compete::{DOUBTFUL, law, slowdown};
 use super::round::Round;
 use super::steady::{Drain, ONE_PACKET, QUIET, TCP_SURVIVES};
 use super::{Delay, MAX_WINDOW, MIN_WINDOW, Mode, QUEUE_NOISE};
@@ -62,6 +62,11 @@ impl Delay {
         let full = self.carried_full.part(self.part).min(carried);
         let rate = self.rate * round.fullness(self.mss);
         let lacks = rate < MISSING * full && carried * floor >= FEWEST && self.favours_paced();
+        // On a path that has become slower what we keep ourselves stands as well.
+        let varies = match self.noise.swing() {
+            swing if swing > 0.0 => swing + self.target() / self.rate.max(1.0),
+            _ => 0.0,
+        };
         let Mode::Steady(steady) = &mut self.mode else {
             return;
         };
@@ -75,7 +80,7 @@ impl Delay {
         let is_unfilled = ours < UNFILLED * held;
         let others = &mut steady.others;
         if limited && steady.drain == Drain::No {
-            let noise = (ONE_PACKET / carried).max(NOISE * floor);
+            let noise = (ONE_PACKET / carried).max(NOISE * floor).max(varies);
             if is_unfilled || lacks {
                 let stands = f64::from(u8::from(round.delay_mean() > noise));
                 others.presence += (stands - others.presence) / WATCHED;
@@ -123,6 +128,7 @@ impl Delay {
         let is_excessive = share > EXCESSIVE
             && steady.others.presence > PRESENT
             && steady.quiet_rounds < QUIET
+            && self.evidence.doubt() < DOUBTFUL
             && self.evidence.baseline() < TCP_SURVIVES;
         is_excessive.then_some(share)
     }

@@ -174,6 +174,7 @@ impl Delay {
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
         let trips = self.trips_in_a_round();
+        let least_seen = SEEN * self.noise.swing() * self.delivered_max;
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
@@ -247,6 +248,9 @@ impl Delay {
         };
         self.target_cap *= if keeps_target {
             1.02
+        } else if self.target_cap < least_seen {
+            // A queue that does not show leaves the window where chance has put it.
+            1.01
         } else if self.target_cap < SHORT_QUEUE {
             1.001
         } else {
@@ -465,5 +469,7 @@ const CAUTIOUS_RETURN: f64 = 0.05;
 /// Part of an equal share that we return to at once.
 const RETURN: f64 = 0.7;
 pub(super) const MIN_TARGET: f64 = 2.0;
+/// Part of what delays differ by without a queue that one has to be of to be seen among them.
+const SEEN: f64 = 0.25;
 /// Above this share of loss sending more to refill it is no longer worth a larger bound.
 pub(super) const MAX_REFILL: f64 = 0.6;

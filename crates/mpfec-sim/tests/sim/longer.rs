@@ -56,3 +56,19 @@ fn a_path_whose_length_changes_every_few_seconds_is_full_most_of_the_time() {
         }
     }
 }
+
+/// Its rate of before made what a path that has become slower carries look like half of one that others
+/// use, and its own queue like theirs: when it was faster again, and longer, losses of the link were
+/// answered as those of a crowd.
+#[test]
+fn a_path_that_is_faster_again_is_full_although_its_delay_varies_and_packets_get_lost() {
+    let text = "name = \"faster\"\nwarmup_s = 14\nduration_s = 10\napplication = { kind = \"bulk\" }\n\
+         [[path]]\nname = \"A\"\nboth = { rate_mbps = 40, delay_ms = 20, jitter_ms = 4 }\n\
+         forward = { queue_bdp = 0.3, loss_percent = 0.5 }\n\
+         [[change]]\nat_s = 6\npath = \"A\"\nset = { rate_mbps = 24 }\n\
+         [[change]]\nat_s = 14\npath = \"A\"\nset = { rate_mbps = 40, delay_ms = 24 }\n\
+         [[variant]]\nprofile = \"auto\"\n";
+    let shares = [1, 2, 3, 4].map(|seed| share(text, seed));
+    let mean = shares.iter().sum::<f64>() / 4.0;
+    assert!(mean >= 0.85, "{shares:.3?}");
+}

@@ -480,6 +480,7 @@ fn a_delay_that_a_host_made_does_not_hide_an_overflow() {
             least: 0.0,
             swing: 0.0,
             packet_time,
+            least_packet_time: packet_time,
             stalled: 0.0,
         };
         control.evidence.on_ack(delays, acked, losses, lessons);

@@ -39,6 +39,7 @@ fn after(own: f64) -> Delays {
         least: 0.0,
         swing: 0.0,
         packet_time: PACKET_TIME,
+        least_packet_time: PACKET_TIME,
         stalled: 0.0,
     }
 }

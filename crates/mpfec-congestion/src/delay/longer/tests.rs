@@ -39,6 +39,13 @@ fn seen_where_delays_vary(
     None
 }
 
+impl Flat {
+    /// Whether the delays of some rounds are known that those to come are compared with.
+    pub(in crate::delay) fn knows_delays(&self) -> bool {
+        self.run.is_some()
+    }
+}
+
 /// 250 packets for ten rounds, and from then on `kept` of what they were a round before.
 fn falling(kept: f64) -> impl Iterator<Item = f64> {
     (0..100).map(move |round| 250.0 * kept.powi((round - 10).max(0)))
@@ -91,6 +98,33 @@ fn a_queue_that_grows_while_the_window_falls_is_somebody_elses() {
 #[test]
 fn a_window_that_stays_the_same_tells_nothing() {
     assert_eq!(seen(falling(1.0), |_, _| 8.0), None);
+}
+
+/// Half of the delay goes at once, which is no queue that empties.
+#[test]
+fn a_delay_of_which_part_was_on_the_way_back_does_not_follow_the_window_by_that() {
+    let shown = |forgets: bool| {
+        let mut flat = Flat::default();
+        let mut random = Random(1);
+        (0..30).find_map(|round| {
+            let is_known = round >= 4;
+            if round == 4 && forgets {
+                flat.forget_delays();
+            }
+            let rise = 1e-3 * (if is_known { 4.0 } else { 8.0 } + 0.6 * random.next());
+            flat.on_round(&Seen {
+                rise,
+                queued: rise,
+                window: 250.0 * 0.97_f64.powi(round),
+                rate: RATE,
+                floor: 0.05,
+                swing: 0.005,
+            })
+        })
+    };
+    let longer = shown(true).expect("what is left stays");
+    assert!((0.0035..0.0047).contains(&longer.by), "{longer:?}");
+    assert_eq!(shown(false), None);
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn planted(lost: u64) -> Link {
         least: 0.0,
         swing: 0.0,
         packet_time: 0.001,
+        least_packet_time: 0.001,
         stalled: 0.0,
     };
     control
@@ -88,6 +89,7 @@ fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
         least: 0.0,
         swing: 0.0,
         packet_time: 0.001,
+        least_packet_time: 0.001,
         stalled: 0.0,
     };
     let lessons = (Lesson::None, Lesson::None);

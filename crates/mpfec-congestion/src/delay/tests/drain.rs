@@ -162,6 +162,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
                 least: 0.0,
                 swing: 0.0,
                 packet_time: 0.001,
+                least_packet_time: 0.001,
                 stalled: 0.0,
             };
             let losses = Losses {
@@ -229,6 +230,7 @@ fn drains_deeply_where_it_loses(lost: u32) -> bool {
         least: 0.0,
         swing: 0.0,
         packet_time: 0.001,
+        least_packet_time: 0.001,
         stalled: 0.0,
     };
     let lessons = (Lesson::None, Lesson::None);
@@ -262,6 +264,7 @@ fn rounds_until_a_deep_drain(packets: f64) -> u32 {
         least: 0.0,
         swing: 0.0,
         packet_time: 0.1 / packets,
+        least_packet_time: 0.1 / packets,
         stalled: 0.0,
     };
     let losses = Losses {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::Mode;
+use super::super::round::Round;
 use super::super::steady::Steady;
 use super::{Link, MSS, Random};
 use crate::CongestionController;
@@ -102,6 +103,24 @@ fn a_drain_leaves_what_the_path_itself_holds_on_average() {
     let (calm, late) = (window(0.0), window(0.02));
     assert!((40.0..41.0).contains(&calm), "{calm:.1} packets");
     assert!((42.0..43.0).contains(&late), "{late:.1} packets");
+}
+
+/// On paths whose delays differ by 40 ms without a queue, and by nothing.
+#[test]
+fn a_queue_that_does_not_show_among_the_delays_may_soon_be_longer() {
+    for (swing, least, most) in [(0.0, 2.0, 2.1), (0.04, 2.5, 3.5)] {
+        let mut link = drained(0.0, swing);
+        link.control.target_cap = 2.0;
+        for _ in 0..40 {
+            let mut round = Round::new();
+            (round.acked, round.bytes) = (50.0, 50.0 * link.control.mss);
+            (round.rise_min, round.rise_max) = (0.0, swing);
+            round.jump_max = swing;
+            link.control.on_round(&round, 0.05);
+        }
+        let cap = link.control.target_cap;
+        assert!((least..=most).contains(&cap), "{cap:.2} packets, {swing} s");
+    }
 }
 
 /// A queue of 30 ms has just lost `lost` packets of 50 at its full delay, on a path that was taught

@@ -1,11 +1,13 @@
 //! Beside flows that fill the queue, a path does not give way for good.
 
+use std::time::Duration;
+
 use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::round::Round;
 use super::super::steady::{Drain, Steady};
 use super::super::{Delay, Mode};
 use super::MSS;
-use crate::CongestionController;
+use crate::{Ack, CodingFeedback, CongestionController, CongestionEvent, Group, RttEstimator};
 
 /// A path of 100 ms that has carried 1000 packets per second, in the steady state.
 fn known() -> Delay {
@@ -202,6 +204,7 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
         least: 0.0,
         swing: 0.0,
         packet_time: 0.001,
+        least_packet_time: 0.001,
         stalled: 0.0,
     };
     let losses = Losses {
@@ -212,6 +215,39 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
     };
     let lessons = (lesson, Lesson::None);
     control.evidence.on_ack(delays, acked, losses, lessons);
+}
+
+/// Of 20 packets that were acknowledged 20 ms late, one more was lost.
+fn lose_late(control: &mut Delay) {
+    let mut rtt = RttEstimator::new(Duration::from_millis(100));
+    let (late, now) = (Duration::from_millis(120), super::epoch());
+    rtt.update(now, late, Duration::ZERO);
+    control.on_congestion_event(&CongestionEvent {
+        now,
+        sent_at: now,
+        bytes: MSS.into(),
+        packets: 1,
+        runs: 1,
+        in_flight: 0,
+        ecn: false,
+        coding: CodingFeedback::default(),
+        rtt: &rtt,
+        group: Group::ALONE,
+    });
+    control.on_ack(&Ack {
+        now: now + late,
+        sent_at: now,
+        bytes: 20 * u64::from(MSS),
+        packets: 20,
+        in_flight: 70 * u64::from(MSS),
+        app_limited: false,
+        rtt: &rtt,
+        route: 0,
+        way_back: None,
+        rate: None,
+        coding: CodingFeedback::default(),
+        group: Group::ALONE,
+    });
 }
 
 /// The link is seen to lose so many of some 300 packets without a queue.
@@ -228,8 +264,13 @@ fn watched(delivered: f64, delay: f64, rounds: u32) -> Delay {
 /// The same with more in flight, at times, than the window that has so much delivered.
 fn watched_with(in_flight: f64, delivered: f64, delay: f64, rounds: u32) -> Delay {
     let mut control = known();
-    control.evidence.forget_start(false);
     control.target_cap = 2.0;
+    watch(control, in_flight, delivered, delay, rounds)
+}
+
+/// The same of a path that is known already.
+fn watch(mut control: Delay, in_flight: f64, delivered: f64, delay: f64, rounds: u32) -> Delay {
+    control.evidence.forget_start(false);
     control.window = 0.1 * delivered;
     (control.delivered_mean, control.delivered_max) = (delivered, delivered);
     let mut seen = Round::new();
@@ -274,6 +315,42 @@ fn who_has_more_than_an_equal_share_beside_others_sees_it() {
     };
     steady.quiet_rounds = 200;
     assert_eq!(quiet.excessive_share(), None, "nothing overflows");
+}
+
+/// Nor do they with the queue that we keep ourselves, on a path that has become slower: of six packets at
+/// 1000 a second.
+#[test]
+fn delays_that_vary_by_as_much_without_a_queue_show_nobody() {
+    let cases = [(0.005, 2.0, true), (0.005, 6.0, false), (0.012, 2.0, false)];
+    for (swing, target, shows) in cases {
+        let mut control = known();
+        for _ in 0..9 {
+            control.noise.show(0.0, swing);
+        }
+        control.target_cap = target;
+        let share = watch(control, 0.0, 700.0, 0.01, 300).excessive_share();
+        assert_eq!(
+            share.is_some(),
+            shows,
+            "{share:?} with 10 ms, {swing} s, {target} packets"
+        );
+    }
+}
+
+/// A loss among delays that differ by 20 ms without a queue, when we have come down to 100 packets per
+/// second of the 1000 that were carried.
+#[test]
+fn where_delays_vary_by_as_much_as_a_queue_makes_no_loss_is_a_crowds() {
+    for (swing, is_doubtful) in [(0.0, false), (0.02, true)] {
+        let mut control = watched(700.0, 0.01, 300);
+        (control.rate, control.rate_max) = (100.0, 1000.0);
+        for _ in 0..9 {
+            control.noise.show(0.0, swing);
+        }
+        lose_late(&mut control);
+        let share = control.excessive_share();
+        assert_eq!(share.is_none(), is_doubtful, "{share:?}, {swing} s");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn with_bursts(rate: f64) -> Delay {
         least: 0.0,
         swing: 0.0,
         packet_time: 0.002,
+        least_packet_time: 0.002,
         stalled: 0.0,
     };
     let lessons = (Lesson::StartingUp, Lesson::None);

@@ -29,6 +29,7 @@ fn policed(lost: u32) -> Link {
         least: 0.0,
         swing: 0.0,
         packet_time: 1.0 / CAPACITY,
+        least_packet_time: 1.0 / CAPACITY,
         stalled: 0.0,
     };
     let lesson = (Lesson::DeeplyDrained, Lesson::DeeplyDrained);

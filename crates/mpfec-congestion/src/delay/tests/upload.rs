@@ -125,6 +125,22 @@ fn what_one_of_two_ways_holds_up_is_reconsidered_once() {
     assert!((0.04..0.06).contains(&held_up), "{held_up:.3} s on average");
 }
 
+/// With it a delay has gone that the window had nothing to do with.
+#[test]
+fn what_turns_out_to_be_held_up_begins_the_delays_anew_that_tell_a_longer_path() {
+    let mut link = link();
+    assert!(link.control.flat.knows_delays());
+    for _ in 0..200 {
+        link.now += Duration::from_millis(1);
+        link.held_up = 0.02;
+        link.ack(1, Duration::from_millis(60), 45.0, false);
+        if link.control.floor.begins_to_hold_up().is_some() {
+            return assert!(!link.control.flat.knows_delays());
+        }
+    }
+    panic!("nothing was held up");
+}
+
 /// What an overflow has left is below the window that it was answered at, up to which a path grows
 /// as TCP does, also if what passed for a queue since has turned out to be none.
 #[test]

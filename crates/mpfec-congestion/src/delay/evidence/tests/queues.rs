@@ -86,6 +86,7 @@ fn a_loss_far_below_the_largest_delay_of_long_ago_is_no_overflow_unless_data_pau
         least: 0.0,
         swing: 0.0,
         packet_time: PACKET_TIME,
+        least_packet_time: PACKET_TIME,
         stalled: 0.0,
     };
     let lost = Losses {
