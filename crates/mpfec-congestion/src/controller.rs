@@ -55,7 +55,7 @@ pub trait CongestionController: fmt::Debug + Send {
     fn on_mtu_update(&mut self, mtu: u16);
 
     /// The relay of the path announced its share (`rho_r`, UC Eq. 7.3; see
-    /// [`share`](crate::share)): a positive number, perhaps infinite.
+    /// [`share`](fn@crate::share)): a positive number, perhaps infinite.
     fn on_share(&mut self, _rho: f64) {}
 
     /// Whether [`CodingFeedback`] is to be kept for it, which costs a little per loss.
