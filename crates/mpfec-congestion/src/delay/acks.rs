@@ -7,7 +7,7 @@ use super::floor::Sample;
 use super::policed::Acked;
 use super::round::Round;
 use super::stretch::Arrival;
-use super::{Delay, HOST_NOISE, Mode, QUEUE_NOISE};
+use super::{Delay, HOST_NOISE, Mode};
 use crate::Ack;
 
 impl Delay {
@@ -82,12 +82,7 @@ impl Delay {
             Delays {
                 own: queued,
                 least: self.drained.map_or(0.0, |drained| drained.least_delay),
-                // What hosts stall for makes bursts, which do overflow queues.
-                swing: if self.floor_seconds() < QUEUE_NOISE {
-                    0.0
-                } else {
-                    self.noise.swing()
-                },
+                swing: self.swing(),
                 packet_time,
                 least_packet_time: packet_time.min(1.0 / self.rate_max.max(1.0)),
                 stalled: self.stall.on_ack(ack.now, packet_time),

@@ -255,6 +255,16 @@ impl Delay {
         self.floor.get().unwrap_or(self.srtt)
     }
 
+    /// By how many seconds delays differ within a round without a queue. On a path that is shorter than what
+    /// hosts stall for they do not: that makes bursts, which do overflow queues.
+    fn swing(&self) -> f64 {
+        if self.floor_seconds() < QUEUE_NOISE {
+            0.0
+        } else {
+            self.noise.swing()
+        }
+    }
+
     /// Whether the application had nothing to send at times in the last round.
     fn is_app_limited(&self) -> bool {
         self.busy_rounds == 0

@@ -63,7 +63,7 @@ impl Delay {
         let rate = self.rate * round.fullness(self.mss);
         let lacks = rate < MISSING * full && carried * floor >= FEWEST && self.favours_paced();
         // On a path that has become slower what we keep ourselves stands as well.
-        let varies = match self.noise.swing() {
+        let varies = match self.swing() {
             swing if swing > 0.0 => swing + self.target() / self.rate.max(1.0),
             _ => 0.0,
         };

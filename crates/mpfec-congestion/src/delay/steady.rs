@@ -174,7 +174,7 @@ impl Delay {
             && self.evidence.knows_baseline()
             && self.evidence.overload() == 0.0;
         let trips = self.trips_in_a_round();
-        let least_seen = SEEN * self.noise.swing() * self.delivered_max;
+        let least_seen = SEEN * self.swing() * self.delivered_max;
         let keeps_target = self.is_weak() && p0 < LOSS_FREE && loss_delay < LONG_QUEUE * floor;
         let Mode::Steady(steady) = &mut self.mode else {
             return;
