@@ -193,7 +193,7 @@ impl Delay {
             window: self.window,
             rate,
             floor,
-            swing: self.noise.swing(),
+            swing: self.swing(),
         });
         let Some(Longer { by, window }) = longer else {
             return false;

@@ -61,7 +61,8 @@
 //!   while the application pauses, longer than what was in flight can make it (see `others`), and one that
 //!   grows while we have far less than half of what the path carried at best; and who has far more
 //!   than that, while others fill a queue too short for drains to tell, answers every loss in it,
-//!   at whatever delay if it holds but a few packets, and grows slower than they do (see `others`).
+//!   at whatever delay if it holds but a few packets, and grows slower than they do, unless delays vary
+//!   by as much as a queue makes (see `others`).
 //!   An equal share is half of what the path carried, beside one other; who competes is told by how often
 //!   losses come that the link does not explain how much less it is beside more (see `rivals`).
 

@@ -97,9 +97,7 @@ impl Delay {
     /// small for either, and taking it down as if the queue were ours would starve the application.
     pub(super) fn meets_others(&mut self, round: &Round, limited: bool) -> bool {
         let floor = self.floor_seconds();
-        let least = (STANDING * floor)
-            .max(STANDING_DELAY)
-            .max(self.noise.swing());
+        let least = (STANDING * floor).max(STANDING_DELAY).max(self.swing());
         let held = self.carried.shared(self.part) * (floor + self.queue_delay);
         let stands = self.queue_delay > least
             && floor >= QUEUE_NOISE
@@ -119,7 +117,8 @@ impl Delay {
 
     /// Our share of a short queue that others use as well, if it is more than an equal one: then
     /// every loss in the queue is answered, whatever the link loses by itself, and the window
-    /// follows TCP's law, for packets that are paced are lost less often than bursts of others.
+    /// follows TCP's law, for packets that are paced are lost less often than bursts of others. Where delays
+    /// vary by as much as a queue makes, they tell of nobody.
     pub(super) fn excessive_share(&self) -> Option<f64> {
         let Mode::Steady(steady) = &self.mode else {
             return None;

@@ -6,8 +6,8 @@ use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::round::Round;
 use super::super::steady::{Drain, Steady};
 use super::super::{Delay, Mode};
-use super::MSS;
-use crate::{Ack, CodingFeedback, CongestionController, CongestionEvent, Group, RttEstimator};
+use super::{Link, MSS};
+use crate::CongestionController;
 
 /// A path of 100 ms that has carried 1000 packets per second, in the steady state.
 fn known() -> Delay {
@@ -217,39 +217,6 @@ fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesso
     control.evidence.on_ack(delays, acked, losses, lessons);
 }
 
-/// Of 20 packets that were acknowledged 20 ms late, one more was lost.
-fn lose_late(control: &mut Delay) {
-    let mut rtt = RttEstimator::new(Duration::from_millis(100));
-    let (late, now) = (Duration::from_millis(120), super::epoch());
-    rtt.update(now, late, Duration::ZERO);
-    control.on_congestion_event(&CongestionEvent {
-        now,
-        sent_at: now,
-        bytes: MSS.into(),
-        packets: 1,
-        runs: 1,
-        in_flight: 0,
-        ecn: false,
-        coding: CodingFeedback::default(),
-        rtt: &rtt,
-        group: Group::ALONE,
-    });
-    control.on_ack(&Ack {
-        now: now + late,
-        sent_at: now,
-        bytes: 20 * u64::from(MSS),
-        packets: 20,
-        in_flight: 70 * u64::from(MSS),
-        app_limited: false,
-        rtt: &rtt,
-        route: 0,
-        way_back: None,
-        rate: None,
-        coding: CodingFeedback::default(),
-        group: Group::ALONE,
-    });
-}
-
 /// The link is seen to lose so many of some 300 packets without a queue.
 fn loses(control: &mut Delay, lost: u32) {
     see(control, 0.0, (0.0, lost), Lesson::StartingUp);
@@ -342,13 +309,17 @@ fn delays_that_vary_by_as_much_without_a_queue_show_nobody() {
 #[test]
 fn where_delays_vary_by_as_much_as_a_queue_makes_no_loss_is_a_crowds() {
     for (swing, is_doubtful) in [(0.0, false), (0.02, true)] {
-        let mut control = watched(700.0, 0.01, 300);
+        let mut link = Link::new(1000.0, 0.1, 50.0);
+        link.control = watched(700.0, 0.01, 300);
+        let control = &mut link.control;
         (control.rate, control.rate_max) = (100.0, 1000.0);
         for _ in 0..9 {
             control.noise.show(0.0, swing);
         }
-        lose_late(&mut control);
-        let share = control.excessive_share();
+        link.lose(1, link.now);
+        link.now += Duration::from_millis(120);
+        link.ack(20, Duration::from_millis(120), 70.0, false);
+        let share = link.control.excessive_share();
         assert_eq!(share.is_none(), is_doubtful, "{share:?}, {swing} s");
     }
 }
