@@ -78,6 +78,7 @@ impl Delay {
             _ => Lesson::None,
         };
         self.evidence.set_pauses(self.pauses());
+        self.evidence.set_filled(self.is_filled_by_others());
         self.evidence.on_ack(
             Delays {
                 own: queued,

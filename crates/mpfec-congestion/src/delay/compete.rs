@@ -319,8 +319,9 @@ impl Delay {
         // Losses of a noisy link, where delays vary by as much as a queue makes, or of an application that
         // pauses, do not tell of others.
         if !round.app_limited {
-            self.rivals
-                .on_round(round.acked + round.lost, round.lost, proven);
+            let packets = round.acked + round.lost;
+            let burst = self.evidence.burst();
+            self.rivals.on_round(packets, round.lost, proven, burst);
         }
         let tells = proven < LOSS_FREE && !self.pauses() && self.evidence.doubt() < DOUBTFUL;
         let equal = self.rivals.window(floor + delay, part);

@@ -48,6 +48,8 @@ pub(super) struct Evidence {
     rounds: u32,
     /// The application pauses: bursts overflow the queue before its delay shows.
     pauses: bool,
+    /// Others fill the queue.
+    is_filled: bool,
     /// What delays differ by within a round without a queue, seconds, and in packets.
     swing: f64,
     swing_packets: f64,
@@ -125,6 +127,7 @@ impl Evidence {
             clean: Depth::default(),
             rounds: 0,
             pauses: false,
+            is_filled: false,
             swing: 0.0,
             swing_packets: 0.0,
             last_delay: 0.0,
@@ -139,6 +142,11 @@ impl Evidence {
     /// Whether the application has had nothing to send at times lately.
     pub(super) fn set_pauses(&mut self, pauses: bool) {
         self.pauses = pauses;
+    }
+
+    /// Whether others fill the queue now.
+    pub(super) fn set_filled(&mut self, is_filled: bool) {
+        self.is_filled = is_filled;
     }
 
     /// An acknowledgement came, with which `acked` packets and `lost` ones are accounted for.
@@ -222,9 +230,11 @@ impl Evidence {
             self.teach(acked, 0.0, true);
         } else {
             // What is lost far below the delay of a queue that no burst of others fills is the
-            // link's.
+            // link's. Who fills it all the time does so below a delay which a host that stood still
+            // has made, too.
             let is_clear = lesson == Lesson::None
                 && drained == 0.0
+                && !self.is_filled
                 && self.knows_baseline()
                 && !self.knows_clean_loss_well()
                 && longest > LONG * packet_time;
@@ -299,6 +309,11 @@ impl Evidence {
         self.runs.dispersion()
     }
 
+    /// Packets that the losses of the link take together: 1 of independent ones.
+    pub(super) fn burst(&self) -> f64 {
+        0.5 * (1.0 + self.dispersion())
+    }
+
     fn learn(&mut self) {
         self.baseline = self.low.lost / (self.low.packets + 4.0);
         if self.knows_clean_loss() {
@@ -330,7 +345,7 @@ impl Evidence {
     /// What deep drains lose, as if they had also seen one burst lost and one arrive, and the
     /// variance of one packet.
     fn clean(&self) -> (f64, f64) {
-        let burst = 0.5 * (1.0 + self.dispersion());
+        let burst = self.burst();
         let clean = (self.deep.lost + burst) / (self.deep.packets + 2.0 * burst);
         (clean, self.dispersion() * clean * (1.0 - clean))
     }

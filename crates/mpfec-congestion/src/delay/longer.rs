@@ -104,7 +104,9 @@ impl Flat {
         let queued = level - (seen.rise - seen.queued);
         // As far from the middle to either end of a stretch as its standard deviation times 1.7.
         let moved = 3.4 * self.slope.spread() * packet_time;
-        (queued > seen.least() && moved > seen.moves(level)).then_some(level)
+        // A queue of so many that none of them matters varies by itself, whatever the path's delay does.
+        let is_usual = self.slope.off() * packet_time < seen.swing.max(seen.tolerated());
+        (queued > seen.least() && moved > seen.moves(level) && is_usual).then_some(level)
     }
 }
 

@@ -34,7 +34,7 @@
 //!   same. What drains lose while others keep the queue full does not count. Until the first of
 //!   them, from what start-up lost without a queue, if that is little. Until several have shown
 //!   enough packets, what is lost far below the largest delay of a longer queue counts as well
-//!   (without what a host may have made late that stood still, see `stall`).
+//!   (without what a host may have made late that stood still, see `stall`), unless others fill it.
 //!   Who competes and has never seen the path empty takes it for one without loss;
 //! - what passes a policer, which drops above some rate and lets nothing wait, is told from a noisy link
 //!   by its regularity; then the pace is no more than that rate (see `policed`);
@@ -64,7 +64,7 @@
 //!   at whatever delay if it holds but a few packets, and grows slower than they do, unless delays vary
 //!   by as much as a queue makes (see `others`).
 //!   An equal share is half of what the path carried, beside one other; who competes is told by how often
-//!   losses come that the link does not explain how much less it is beside more (see `rivals`).
+//!   more is lost than the link explains how much less it is beside more (see `rivals`).
 
 mod acks;
 mod carried;

@@ -132,6 +132,19 @@ impl Delay {
         is_excessive.then_some(share)
     }
 
+    /// Whether the queue is somebody else's, as far as it is more than our target and what delays vary by: the
+    /// path may also have become slower or longer, which is soon known.
+    pub(super) fn is_filled_by_others(&self) -> bool {
+        match self.mode {
+            Mode::Startup(_) => false,
+            Mode::Steady(_) => {
+                let ours = self.target().max(FEWEST) / self.rate_max.max(1.0);
+                self.queue_delay > FAR_MORE * ours + self.swing()
+            }
+            Mode::Compete(_) => true,
+        }
+    }
+
     /// Whether others keep a queue full that is too short for its delay to show when it overflows:
     /// then any loss beyond the link's own is its overflow.
     pub(super) fn is_crowded(&self) -> bool {
@@ -245,6 +258,8 @@ impl Delay {
 
 /// By how much a queue is longer than what flows that keep a small one make.
 const MORE: f64 = 1.5;
+/// By how much it is longer than ours where those of a few like us stand together.
+const FAR_MORE: f64 = 4.0;
 /// Part of the queue that a drain leaves if somebody else fills it.
 const STANDS: f64 = 0.5;
 /// Once may be chance, and somebody of our kind who drains at other times.

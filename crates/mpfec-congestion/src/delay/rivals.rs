@@ -17,11 +17,11 @@ pub(super) struct Rivals {
 
 impl Rivals {
     /// A round has passed with so many packets, `lost` of which were lost, on a path that loses the
-    /// part `p0` by itself.
-    pub(super) fn on_round(&mut self, packets: f64, lost: f64, p0: f64) {
-        let of_link = 1.0 - (1.0 - DOUBT * p0).max(0.0).powf(packets);
+    /// part `p0` by itself, in bursts of `burst` packets.
+    pub(super) fn on_round(&mut self, packets: f64, lost: f64, p0: f64, burst: f64) {
+        let (fewest, of_link) = beyond_chance(DOUBT * p0 * packets / burst);
         let of_link = of_link / (1.0 + f64::from(ANSWERED) * of_link);
-        let has_lost = lost >= 1.0 && self.answering == 0;
+        let has_lost = lost >= fewest * burst && self.answering == 0;
         self.answering = if has_lost {
             ANSWERED
         } else {
@@ -47,12 +47,31 @@ impl Rivals {
     }
 }
 
+/// How many losses in a round are more than chance makes of a link that has `expected` ones, and the
+/// probability (Poisson) that it has as many.
+///
+/// Of hundreds of packets each round has a loss of a link that loses next to nothing; an overflow takes
+/// several of so many.
+fn beyond_chance(expected: f64) -> (f64, f64) {
+    let mut exactly = (-expected).exp();
+    let (mut fewest, mut fewer) = (1.0, exactly);
+    while 1.0 - fewer > CHANCE && fewest < MOST_BY_CHANCE {
+        exactly *= expected / fewest;
+        fewer += exactly;
+        fewest += 1.0;
+    }
+    (fewest, (1.0 - fewer).max(0.0))
+}
+
 /// Rounds over which losses are watched.
 const WATCHED: f64 = 50.0;
 /// Part of them that is more than a loss or two, after which the next one may be far away.
 const FEWEST: f64 = 2.5 / WATCHED;
 /// Rounds that an answer to losses takes.
 const ANSWERED: u32 = 2;
+/// Part of the rounds that may have as many losses by chance, and losses that any link may have.
+const CHANCE: f64 = 0.1;
+const MOST_BY_CHANCE: f64 = 30.0;
 /// Times what the link seems to lose that it may lose.
 const DOUBT: f64 = 1.5;
 /// Largest window of a flow with one loss in so many rounds: Reno grows by half of it meanwhile (RFC 5681),
@@ -71,7 +90,7 @@ mod tests {
         let mut rivals = Rivals::default();
         for round in 1..=300 {
             let lost = if round % every == 0 { 1.0 } else { 0.0 };
-            rivals.on_round(100.0, lost, p0);
+            rivals.on_round(100.0, lost, p0, 1.0);
         }
         rivals
     }
@@ -101,11 +120,41 @@ mod tests {
         assert_eq!(after(10, 0.01).window(0.02, 1.0), None);
     }
 
+    /// Of 200 packets, a link that loses 0.2 % takes one in every third round.
+    #[test]
+    fn overflows_of_several_packets_show_rivals_where_each_round_has_a_loss_of_the_link() {
+        let window = |of_overflow: f64, burst: f64| {
+            let mut rivals = Rivals::default();
+            for round in 1..=300 {
+                let of_link = if round % 3 == 0 { 1.0 } else { 0.0 };
+                let lost = if round % 8 == 0 { of_overflow } else { of_link };
+                rivals.on_round(200.0, lost, 0.002, burst);
+            }
+            rivals.window(0.02, 1.0)
+        };
+        assert!(window(6.0, 1.0).is_some_and(|window| (16.0..50.0).contains(&window)));
+        assert_eq!(window(1.0, 1.0), None, "that many may be the link's");
+        assert_eq!(window(6.0, 8.0), None, "of which one burst takes more");
+    }
+
+    #[test]
+    fn what_is_beyond_chance_is_less_likely_than_a_tenth_and_bounded() {
+        assert_eq!(beyond_chance(0.0), (1.0, 0.0));
+        for expected in [0.05, 0.4, 3.0, 12.0] {
+            let (fewest, probability) = beyond_chance(expected);
+            assert!(
+                fewest > expected && probability <= CHANCE,
+                "{expected}: {fewest}"
+            );
+        }
+        assert_eq!(beyond_chance(1e5), (MOST_BY_CHANCE, 1.0));
+    }
+
     #[test]
     fn two_losses_say_nothing() {
         let mut rivals = Rivals::default();
         for lost in [1.0, 0.0, 0.0, 1.0] {
-            rivals.on_round(100.0, lost, 0.0);
+            rivals.on_round(100.0, lost, 0.0, 1.0);
         }
         assert_eq!(rivals.window(0.02, 1.0), None);
     }
@@ -114,7 +163,7 @@ mod tests {
     fn losses_in_rounds_that_follow_each_other_are_one_overflow() {
         let mut rivals = Rivals::default();
         for _ in 0..300 {
-            rivals.on_round(100.0, 5.0, 0.0);
+            rivals.on_round(100.0, 5.0, 0.0, 1.0);
         }
         let window = rivals.window(0.02, 1.0).unwrap();
         assert!((6.0..9.0).contains(&window), "{window}");

@@ -54,6 +54,7 @@ const FILES: &[(&str, &str)] = files![
     "fairness-balance.toml",
     "fairness-busy.toml",
     "fairness-crowd.toml",
+    "fairness-crowd-busy.toml",
     "fill.toml",
     "jitter.toml",
     "upload.toml",

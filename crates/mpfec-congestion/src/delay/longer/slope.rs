@@ -48,6 +48,11 @@ impl Slope {
         Some((slope, error, left))
     }
 
+    /// Standard deviation of the delays around the line, packets.
+    pub(super) fn off(&self) -> f64 {
+        self.line().map_or(0.0, |(_, _, left)| left.sqrt())
+    }
+
     /// Packets of delay that nearly all rounds had at least, if it does not follow the window and what it is
     /// off the line by has nothing to do with the round before: then the square of that is half of that of the
     /// change, on average. A queue that others fill and cut goes up and down in many rounds.

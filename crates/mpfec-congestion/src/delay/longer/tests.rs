@@ -140,6 +140,20 @@ fn delays_that_vary_and_do_not_follow_the_window_are_the_paths() {
     }
 }
 
+/// As beside so many that what one of them sends does not show.
+#[test]
+fn delays_that_vary_more_than_those_of_the_path_are_no_longer_path() {
+    for seed in 1..=10 {
+        let shown = |swing| {
+            let mut random = Random(seed);
+            let delay = |_, _| 40.0 + 12.0 * random.next();
+            seen_where_delays_vary(swing, falling(0.97).take(60), delay)
+        };
+        assert_eq!(shown(0.001), None, "seed {seed}");
+        assert!(shown(0.012).is_some(), "seed {seed}: the path's own");
+    }
+}
+
 #[test]
 fn delays_that_vary_and_follow_the_window_are_a_queue() {
     for seed in 1..=10 {

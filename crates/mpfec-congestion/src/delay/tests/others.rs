@@ -65,6 +65,14 @@ fn a_queue_that_grows_while_the_window_shrinks_is_somebody_elses() {
 }
 
 #[test]
+fn a_queue_far_longer_than_the_target_is_filled_by_others() {
+    let mut control = known();
+    assert!(!control.is_filled_by_others(), "5 ms are 5 packets");
+    round(&mut control, 900.0, 0.08, 0);
+    assert!(control.is_filled_by_others());
+}
+
+#[test]
 fn a_queue_that_grows_is_ours_on_a_slower_path_if_a_drain_empties_it() {
     let mut control = known();
     let (mut delivered, mut delay) = (900.0_f64, 0.03_f64);

@@ -36,6 +36,31 @@ fn what_a_drain_loses_in_a_queue_that_others_fill_is_not_the_links_own() {
     assert!(!evidence.knows_baseline());
 }
 
+/// The queue of 100 ms drops a fiftieth of what others fill it with, after a host has stood still for a
+/// quarter of a second, so that this looks like less than half of a full one.
+#[test]
+fn what_others_overflow_is_no_loss_of_the_link_however_long_a_host_has_stood_still() {
+    let taught = |is_filled: bool| {
+        let mut evidence = Evidence::new();
+        let nothing = (Lesson::None, Lesson::None);
+        evidence.on_others();
+        evidence.set_filled(is_filled);
+        evidence.on_ack(after(0.25), 10.0, Losses::default(), nothing);
+        for _ in 0..50 {
+            let losses = Losses {
+                lost: 1,
+                runs: 1,
+                ..Losses::default()
+            };
+            evidence.on_ack(after(0.1), 49.0, losses, nothing);
+            evidence.on_round(PACKET_TIME, 1e6, 1e6);
+        }
+        evidence.baseline()
+    };
+    assert_eq!(taught(true), 0.0);
+    assert!(taught(false) > 0.01, "{}", taught(false));
+}
+
 #[test]
 fn what_a_drain_loses_where_no_queue_stands_is_the_links_own() {
     let baseline = taught_beside_others(0.01, 0.0).baseline();
