@@ -138,7 +138,7 @@ impl Delay {
         match self.mode {
             Mode::Startup(_) => false,
             Mode::Steady(_) => {
-                let ours = self.target().max(FEWEST) / self.rate_max.max(1.0);
+                let ours = self.target().max(FEWEST_OURS) / self.rate_max.max(1.0);
                 self.queue_delay > FAR_MORE * ours + self.swing()
             }
             Mode::Compete(_) => true,
@@ -260,6 +260,8 @@ impl Delay {
 const MORE: f64 = 1.5;
 /// By how much it is longer than ours where those of a few like us stand together.
 const FAR_MORE: f64 = 4.0;
+/// Packets that count as ours at least: a target after losses is none that a queue keeps to.
+const FEWEST_OURS: f64 = 12.0;
 /// Part of the queue that a drain leaves if somebody else fills it.
 const STANDS: f64 = 0.5;
 /// Once may be chance, and somebody of our kind who drains at other times.
