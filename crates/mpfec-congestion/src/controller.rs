@@ -81,7 +81,8 @@ pub trait CongestionController: fmt::Debug + Send {
         false
     }
 
-    /// Congestion window: bytes that may be in flight, at least two packets (COUPLED: one).
+    /// Congestion window: bytes that may be in flight, but for those [overdue](Self::overdue), at least
+    /// two packets (COUPLED: one).
     fn cwnd(&self) -> u64;
 
     /// Slow-start threshold in bytes, for controllers that have one and have set it.
@@ -103,6 +104,12 @@ pub trait CongestionController: fmt::Debug + Send {
     /// far as it is known and the window makes up for it.
     fn held_up(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// From when on packets that have not been answered hold no place in the window; `None` if all
+    /// hold theirs until they are acknowledged or declared lost.
+    fn overdue(&self) -> Option<Overdue> {
+        None
     }
 
     /// Short lower-case name of the present state, for people.
@@ -241,6 +248,18 @@ impl Group<'_> {
         subflows: &[],
         me: 0,
     };
+}
+
+/// Which packets that wait for an acknowledgement have most likely got lost, though nothing that
+/// came later has shown it yet: a burst of losses takes whole windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overdue {
+    /// Those that left so long ago or longer,
+    pub age: Duration,
+    /// once nothing sent on the path has been acknowledged for so long,
+    pub pause: Duration,
+    /// the oldest of them, so many bytes at most.
+    pub bytes: u64,
 }
 
 /// Lost packets by what a controller took them for.

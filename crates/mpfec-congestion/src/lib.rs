@@ -68,7 +68,7 @@ mod window;
 pub use self::aimd::{Aimd, AimdError, tcp_friendly_alpha};
 pub use self::controller::{
     Ack, CodingFeedback, CongestionController, CongestionEvent, Drains, Group, LossVerdicts,
-    Subflow,
+    Overdue, Subflow,
 };
 pub use self::couple_plus::redundant_cycle;
 pub use self::delivery_rate::{DeliveryRate, PacketState, RateSample};

@@ -44,7 +44,7 @@ pub struct PathView {
     pub loss_burst: f64,
     /// Congestion window in bytes.
     pub cwnd: u64,
-    /// Bytes in flight.
+    /// Bytes in flight that hold a place in the window.
     pub in_flight: u64,
     /// Bytes on the wire of a packet with one full symbol.
     pub symbol_bytes: u64,

@@ -38,6 +38,8 @@
 //!   Who competes and has never seen the path empty takes it for one without loss;
 //! - what passes a policer, which drops above some rate and lets nothing wait, is told from a noisy link
 //!   by its regularity; then the pace is no more than that rate (see `policed`);
+//! - where losses come in bursts, a packet whose acknowledgement is overdue in a silence holds no place
+//!   in the window any more (see `overdue`);
 //! - several subflows that drop packets before any of them waits may meet in one place: there a drain
 //!   teaches only if others drain as well, losses of one are answered by all that lost as well, together they
 //!   pace out no fewer packets than one would, and what is grown until an overflow shows is a tenth of the
@@ -79,6 +81,7 @@ mod lately;
 mod longer;
 mod noise;
 mod others;
+mod overdue;
 mod overruns;
 mod pace;
 mod passed;
@@ -116,7 +119,7 @@ use self::startup::Startup;
 use self::steady::{MIN_TARGET, Steady};
 use self::stretch::Stretch;
 use crate::{
-    Ack, CongestionController, CongestionEvent, Drains, Group, LossVerdicts, RttEstimator,
+    Ack, CongestionController, CongestionEvent, Drains, Group, LossVerdicts, Overdue, RttEstimator,
 };
 
 /// Keeps a small queue. All windows are in packets, all times in seconds.
@@ -160,8 +163,9 @@ pub(crate) struct Delay {
     /// By how many seconds acknowledgements are held up on their way back, as far as that is none of
     /// ours: the mean of late. All RTTs here are without it.
     held_up: f64,
-    /// Smallest RTT of the last round above the floor.
+    /// Smallest and largest RTT of the last round above the floor.
     queue_delay: f64,
+    delay_max: f64,
     /// RTT of the last acknowledgement above the floor.
     last_delay: f64,
     /// Packets per second that arrive at the bottleneck, delivered or lost at random.
@@ -229,6 +233,7 @@ impl Delay {
             srtt: 0.0,
             held_up: 0.0,
             queue_delay: 0.0,
+            delay_max: 0.0,
             last_delay: 0.0,
             rate: 0.0,
             rate_max: 0.0,
@@ -306,7 +311,7 @@ impl Delay {
         }
         let fading = if limited { KEPT_LATELY } else { 1.0 };
         self.delivered_max = (self.delivered_max * fading).max(delivered);
-        self.queue_delay = round.delay_min();
+        (self.queue_delay, self.delay_max) = (round.delay_min(), round.delay_max());
         let packet_time = 1.0 / self.carried.own().max(1.0);
         if !matches!(self.mode, Mode::Startup(_)) {
             self.noise.on_round(round, packet_time);
@@ -495,6 +500,10 @@ impl CongestionController for Delay {
 
     fn held_up(&self) -> Duration {
         Duration::try_from_secs_f64(self.held_up).unwrap_or_default()
+    }
+
+    fn overdue(&self) -> Option<Overdue> {
+        self.overdue_packets()
     }
 
     fn state(&self) -> &'static str {

@@ -6,6 +6,7 @@ use mpfec_sched::{Assignment, MAX_PATHS, SymbolKind, View};
 use smallvec::SmallVec;
 
 use super::datagram::Way;
+use super::timers::Timer;
 use super::{Connection, Event};
 use crate::block::MIN_SYMBOL_ROOM;
 use crate::component::FrameWriter;
@@ -40,20 +41,22 @@ impl Connection {
         self.handshake.is_usable() && (has_symbols || self.datagrams.outgoing.has_waiting())
     }
 
-    /// When paths that have data to send may do so, as far as the pacer decides that.
-    pub(super) fn pacing_deadlines(&self) -> impl Iterator<Item = (Instant, u32)> {
+    /// When paths that have data to send may do so, as far as the pacer decides that, or a window
+    /// that is full of what nobody answers.
+    pub(super) fn sending_deadlines(&self) -> impl Iterator<Item = (Instant, Timer)> {
+        let now = self.last_now;
         // A parity is due while there is nothing else to send as well.
         let has_data = self.has_data();
         self.paths
             .iter()
-            .filter(move |path| (has_data && path.is_usable()) || path.is_parity_due(self.last_now))
-            .filter(|path| path.window_room() >= u64::from(path.mtu.current()))
-            .filter_map(|path| {
+            .filter(move |path| (has_data && path.is_usable()) || path.is_parity_due(now))
+            .filter_map(move |path| {
                 let size = u64::from(path.mtu.current());
-                let at = path
-                    .pacer
-                    .leaves_at(self.last_now, path.pacing_rate(), size)?;
-                Some((at, path.id))
+                if path.window_room(now) < size {
+                    return Some((path.next_unheld(now)?, Timer::Overdue(path.id)));
+                }
+                let at = path.pacer.leaves_at(now, path.pacing_rate(), size)?;
+                Some((at, Timer::Pacing(path.id)))
             })
     }
 
@@ -227,7 +230,7 @@ impl Connection {
     fn symbol_budget(&self, now: Instant, index: usize, budget: usize) -> Option<u32> {
         let path = self.paths.at(index)?;
         let size = u64::from(path.mtu.current());
-        let window = path.window_room() / size;
+        let window = path.window_room(now) / size;
         let paced = path.pacer.budget(now, path.pacing_rate()) / size;
         let budget = budget.min(path.packets_to_parity());
         Some(window.min(paced).min(budget as u64).max(1) as u32)

@@ -404,7 +404,10 @@ impl Connection {
             paths: self
                 .paths
                 .iter()
-                .map(|path| PathStats::of(path, self.scheduler.leaves_out(path.slot)))
+                .map(|path| {
+                    let left_out = self.scheduler.leaves_out(path.slot);
+                    PathStats::of(self.last_now, path, left_out)
+                })
                 .collect(),
             sent_bytes: self.totals.sent_bytes,
             received_bytes: self.totals.received_bytes,

@@ -1,6 +1,6 @@
 //! What a connection has measured and done so far.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mpfec_congestion::LossEvidence;
 
@@ -57,6 +57,9 @@ pub struct PathStats {
     pub cwnd_bytes: u64,
     /// Bytes in flight.
     pub in_flight_bytes: u64,
+    /// Bytes of these that hold no place in the window any more: a burst of losses has most likely
+    /// taken them.
+    pub overdue_bytes: u64,
     /// Pacing rate in bytes per second.
     pub pacing_rate: u64,
     /// Measured delivery rate in bytes per second, 0 before the first sample.
@@ -161,7 +164,7 @@ impl std::fmt::Display for PathStatus {
 }
 
 impl PathStats {
-    pub(crate) fn of(path: &Path, left_out: bool) -> Self {
+    pub(crate) fn of(now: Instant, path: &Path, left_out: bool) -> Self {
         let verdicts = path.controller.loss_verdicts();
         Self {
             id: path.id,
@@ -181,6 +184,7 @@ impl PathStats {
             held_up: path.controller.held_up(),
             cwnd_bytes: path.controller.cwnd(),
             in_flight_bytes: path.space.bytes_in_flight(),
+            overdue_bytes: path.space.bytes_in_flight() - path.bytes_held(now),
             pacing_rate: path.pacing_rate(),
             delivery_rate: path.delivery_rate,
             loss: path.loss.get(),

@@ -34,6 +34,8 @@ pub enum Timer {
     Probe(u32),
     /// The pacer of a path with something to send lets the next packet out.
     Pacing(u32),
+    /// A packet of a path with something to send holds no place in its full window any more.
+    Overdue(u32),
     /// A block that waited for the peer's credit is ended without.
     Block,
     /// A parity over what was sent on the path is due.
@@ -83,8 +85,8 @@ impl Connection {
             let validation = path.validation.next_timeout(self.may_challenge(path));
             next.add(validation, Timer::Validation(path.id));
         }
-        for (at, path) in self.pacing_deadlines() {
-            next.add(Some(at), Timer::Pacing(path));
+        for (at, timer) in self.sending_deadlines() {
+            next.add(Some(at), timer);
         }
         next.0
     }
@@ -191,9 +193,10 @@ impl Connection {
                 false => path.pto.wait(base, longest),
             };
             // What goes on leaves all the time.
-            let sent = match goes_on && path.pto.count() > 0 {
-                true => path.space.oldest_unacked(),
-                false => path.space.last_ack_eliciting_sent(),
+            let sent = match (goes_on, path.pto.count()) {
+                (true, 0) => path.silent_since(self.last_now),
+                (true, _) => path.space.oldest_unacked(),
+                (false, _) => path.space.last_ack_eliciting_sent(),
             };
             sent.map(|sent| sent + wait)
         }

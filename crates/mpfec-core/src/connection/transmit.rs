@@ -100,7 +100,7 @@ impl Connection {
     fn on_nothing_to_send(&mut self, now: Instant) {
         let has_unsent = self.streams.has_unsent();
         for path in self.paths.iter_mut() {
-            let has_room = path.window_room() >= u64::from(path.mtu.current());
+            let has_room = path.window_unused() >= u64::from(path.mtu.current());
             path.app_limited = path.is_usable() && has_room && !has_unsent;
             if path.app_limited {
                 path.delivery.on_app_limited(path.space.bytes_in_flight());
@@ -203,7 +203,7 @@ impl Connection {
         }
         if path.is_usable()
             && path.rtt.has_sample()
-            && path.window_room() > 2 * u64::from(path.mtu.current())
+            && path.window_unused() > 2 * u64::from(path.mtu.current())
             && let Some(size) = path.mtu.probe_due(now)
         {
             return Purpose::Mtu(size);

@@ -62,7 +62,7 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
     let symbol_bytes = u64::from(path.mtu.current());
     let pacing_rate = path.pacing_rate();
     let srtt = path.srtt();
-    let window_full = path.window_room() < symbol_bytes;
+    let window_full = path.window_room(now) < symbol_bytes;
     let paced = path
         .pacer
         .next_send(now, pacing_rate, symbol_bytes)
@@ -88,7 +88,7 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         loss_long: path.loss.long(),
         loss_burst: path.loss.burst(),
         cwnd: path.controller.cwnd(),
-        in_flight: path.space.bytes_in_flight(),
+        in_flight: path.bytes_held(now),
         symbol_bytes,
         pacing_rate,
         lasting_rate: path.controller.lasting_rate(),

@@ -14,6 +14,7 @@ mod silence;
 mod stalls;
 mod validation;
 mod way_back;
+mod window;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -332,31 +333,6 @@ impl Path {
         self.reordering.on_acked(was_lost, overtaken_by, age);
     }
 
-    /// Whether window and pacer let a full packet out now.
-    pub(crate) fn may_send(&self, now: Instant) -> bool {
-        let size = u64::from(self.mtu.current());
-        if !self.is_usable() || (self.window_room() < size && self.space.bytes_in_flight() > 0) {
-            return false;
-        }
-        self.pacer
-            .next_send(now, self.pacing_rate(), size)
-            .is_none_or(|at| at <= now)
-    }
-
-    /// Bytes per second that the pacer lets out.
-    pub(crate) fn pacing_rate(&self) -> u64 {
-        self.controller.pacing_rate().unwrap_or_else(|| {
-            let srtt = self.srtt().as_secs_f64().max(1e-6);
-            (1.25 * self.controller.cwnd() as f64 / srtt) as u64
-        })
-    }
-
-    /// Time between two full packets at the pacer's rate.
-    pub(crate) fn packet_time(&self) -> Duration {
-        let bytes = f64::from(self.mtu.current());
-        Duration::from_secs_f64(bytes / self.pacing_rate().max(1) as f64)
-    }
-
     /// Packets that counted as lost arrived after all: `overtaken` by others, and `unheard` of
     /// while the path was silent, which never count as random loss.
     pub(crate) fn on_spurious(&mut self, overtaken: u64, unheard: u64) {
@@ -466,19 +442,6 @@ impl Path {
         if let Some(evidence) = self.losses.check(verdicts, &self.rtt) {
             tracing::info!("path {}: {evidence}", self.id);
         }
-    }
-
-    /// Packets that the congestion window is for.
-    pub(crate) fn window_packets(&self) -> u32 {
-        let packets = self.controller.cwnd() / u64::from(self.mtu.current()).max(1);
-        u32::try_from(packets).unwrap_or(u32::MAX)
-    }
-
-    /// Bytes that the congestion window has room for.
-    pub(crate) fn window_room(&self) -> u64 {
-        self.controller
-            .cwnd()
-            .saturating_sub(self.space.bytes_in_flight())
     }
 }
 

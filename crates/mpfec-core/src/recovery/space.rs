@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
+use mpfec_congestion::Overdue;
+
 use super::Eliciting;
 use super::sent::{Acked, LossCause, SentPacket};
 use super::skipped::SkippedNumbers;
@@ -186,6 +188,31 @@ impl<D> PacketSpace<D> {
 
     fn oldest(&self) -> Option<&SentPacket<D>> {
         self.get(self.oldest_awaited).filter(|_| self.awaited > 0)
+    }
+
+    /// Bytes of the oldest awaited packets that are overdue now, and when there will be more;
+    /// none are before `from`.
+    pub(crate) fn overdue(
+        &self,
+        now: Instant,
+        overdue: &Overdue,
+        from: Instant,
+    ) -> (u64, Option<Instant>) {
+        let mut bytes = 0;
+        let settled = self.oldest_awaited.saturating_sub(self.first) as usize;
+        let open = self.slots.range(settled.min(self.slots.len())..);
+        for packet in open.flatten().filter(|packet| is_awaited(packet)) {
+            let sum = bytes + u64::from(packet.size);
+            if sum > overdue.bytes {
+                return (bytes, None);
+            }
+            let at = from.max(packet.sent_at + overdue.age);
+            if at > now {
+                return (bytes, Some(at));
+            }
+            bytes = sum;
+        }
+        (bytes, None)
     }
 
     /// When a packet left whose fate is still open.

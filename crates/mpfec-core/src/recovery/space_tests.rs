@@ -441,3 +441,35 @@ proptest! {
         }
     }
 }
+
+/// Packets leave 1 ms apart, and so many bytes at most are asked for.
+#[test]
+fn packets_awaited_for_too_long_are_counted_from_the_oldest_and_when_there_is_one_more() {
+    let epoch = epoch();
+    let mut space = sent(epoch, 6);
+    send(&mut space, quiet(epoch + ms(6)));
+    send(&mut space, mtu_probe(epoch + ms(7)));
+    let all = u64::MAX;
+    let counted = |space: &PacketSpace<()>, now: u64, from: u64, bytes: u64| {
+        let overdue = Overdue {
+            age: ms(40),
+            pause: Duration::ZERO,
+            bytes,
+        };
+        let (bytes, next) = space.overdue(epoch + ms(now), &overdue, epoch + ms(from));
+        (
+            bytes / u64::from(SIZE),
+            next.map(|at| (at - epoch).as_millis()),
+        )
+    };
+    assert_eq!(counted(&space, 39, 0, all), (0, Some(40)));
+    assert_eq!(counted(&space, 42, 0, all), (3, Some(43)));
+    assert_eq!(counted(&space, 42, 50, all), (0, Some(50)));
+    assert_eq!(counted(&space, 50, 50, all), (6, None));
+    ack(&mut space, &[3..=3, 1..=1]);
+    assert_eq!(counted(&space, 42, 0, all), (2, Some(44)));
+    assert_eq!(counted(&space, 44, 0, 2 * u64::from(SIZE)), (2, None));
+    assert_eq!(counted(&space, 42, 0, 2 * u64::from(SIZE)), (2, None));
+    ack(&mut space, &[4..=5, 2..=2, 0..=0]);
+    assert_eq!(counted(&space, 60, 0, all), (0, None));
+}

@@ -31,7 +31,7 @@ const PROFILE: &str = r#"
 profile = "auto"
 "#;
 
-/// Shares of what the paths let through: the least of some seeds, and the mean.
+/// Shares of the limit: the least of some seeds, and the mean.
 fn shares(paths: &str) -> (f64, f64) {
     let text = format!("{BURSTS}{paths}{PROFILE}");
     let scenario = Scenario::from_toml(&text, "test").unwrap_or_else(|error| panic!("{error}"));
@@ -48,43 +48,49 @@ fn shares(paths: &str) -> (f64, f64) {
     (least, sum / SEEDS as f64)
 }
 
+/// Where each lost packet held its place in the window until it was known to be lost, the mean was 0.85.
 #[test]
 fn a_burst_longer_than_the_window_is_sent_through_where_there_is_no_other_path() {
     let (least, mean) = shares("");
-    assert!(least >= 0.75, "{least:.2} of the link");
-    assert!(mean >= 0.8, "{mean:.2} of the link");
+    assert!(least >= 0.83, "{least:.2} of the link");
+    assert!(mean >= 0.88, "{mean:.2} of the link");
 }
 
 #[test]
 fn and_asked_through_with_small_packets_while_another_path_carries_on() {
     let (least, mean) = shares(BESIDE_ANOTHER);
-    // Of 16 seeds, the least has 0.69 to 0.71.
-    assert!(least >= 0.65, "{least:.2} of both links");
-    assert!(mean >= 0.8, "{mean:.2} of both links");
+    assert!(least >= 0.83, "{least:.2} of both links");
+    assert!(mean >= 0.88, "{mean:.2} of both links");
 }
 
-/// A path that loses much and then dies looks like a burst at first.
+/// A path that loses much and then dies looks like a burst at first. Where losses come in bursts one
+/// window more leaves before the first timeout.
 #[test]
 fn what_is_sent_into_a_path_that_is_dead_is_some_windows_and_no_more() {
-    let setup = Setup {
-        name: "noisy".to_owned(),
-        summary: String::new(),
-        paths: vec![PathSetup::symmetric("a", mbit(10), ms(50), 0.1)],
-        changes: Vec::new(),
-    };
-    let windows = |seed| {
-        let mut net = scene().setup(setup.clone()).seed(seed).connect();
-        net.send(1 << 40);
-        net.run_for(secs(5));
-        net.cut_at(ms(0), "a");
-        let before = net.path_stats("a");
-        net.run_for(secs(5));
-        let after = net.path_stats("a");
-        (after.sent_bytes - before.sent_bytes) as f64 / before.cwnd_bytes as f64
-    };
-    let all: Vec<f64> = (1..=SEEDS).map(windows).collect();
-    let mean = all.iter().sum::<f64>() / SEEDS as f64;
-    assert!((3.0..8.0).contains(&mean), "{mean:.2} windows: {all:.1?}");
+    let bursts = GilbertElliott::bursts(0.1, 10.0);
+    for (loss, bursts, most) in [(0.1, None, 8.0), (0.0, Some(bursts), 9.0)] {
+        let mut path = PathSetup::symmetric("a", mbit(10), ms(50), loss);
+        path.forward.bursts = bursts;
+        let setup = Setup {
+            name: "noisy".to_owned(),
+            summary: String::new(),
+            paths: vec![path],
+            changes: Vec::new(),
+        };
+        let windows = |seed| {
+            let mut net = scene().setup(setup.clone()).seed(seed).connect();
+            net.send(1 << 40);
+            net.run_for(secs(5));
+            net.cut_at(ms(0), "a");
+            let before = net.path_stats("a");
+            net.run_for(secs(5));
+            let after = net.path_stats("a");
+            (after.sent_bytes - before.sent_bytes) as f64 / before.cwnd_bytes as f64
+        };
+        let all: Vec<f64> = (1..=SEEDS).map(windows).collect();
+        let mean = all.iter().sum::<f64>() / SEEDS as f64;
+        assert!((3.0..most).contains(&mean), "{mean:.2} windows: {all:.1?}");
+    }
 }
 
 /// What a path holds of paced data is less than a burst takes: then nothing is heard of it until

@@ -11,7 +11,7 @@ use crate::drawn::{is_connected, with};
 use crate::secs;
 
 impl World {
-    /// Time passes; what is in flight does not grow beyond the congestion window.
+    /// Time passes; what is in flight does not grow beyond the congestion window, what is overdue aside.
     pub(super) fn pass(&mut self, time: Duration) {
         if !self.tracks_flight {
             return self.net.run_for(time);
@@ -24,7 +24,8 @@ impl World {
                 for path in connection.iter().flat_map(|open| open.stats().paths) {
                     let now = path.in_flight_bytes;
                     let before = flight.insert((end, path.id), now).unwrap_or(now);
-                    let grown = now.saturating_sub(before.max(path.cwnd_bytes));
+                    let most = path.cwnd_bytes + path.overdue_bytes;
+                    let grown = now.saturating_sub(before.max(most));
                     if grown > MOST_PROBES {
                         wrong.get_or_insert((end, before, path));
                     }
