@@ -73,7 +73,7 @@ impl Path {
             return (0, None);
         };
         let oldest = self.space.oldest_unacked();
-        // What leaves after a time without answers has none to be silent after.
+        // After a time without answers silence begins when those to what left then are late.
         let from = match oldest.filter(|oldest| *oldest > answer) {
             Some(oldest) => oldest + overdue.age,
             None => answer,
