@@ -502,7 +502,7 @@ impl Evidence {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// A queue of so many packets shows in the delay before it overflows.
 const SHALLOW: f64 = 16.0;

@@ -46,7 +46,8 @@ const SLACK: f64 = 0.0005;
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{Delays, Lesson, Losses};
+    use super::super::evidence::tests::after;
+    use super::super::evidence::{Lesson, Losses};
     use super::super::startup::Startup;
     use super::super::tests::{Link, MSS};
     use super::*;
@@ -66,14 +67,7 @@ mod tests {
         }
         let mut control = link.control;
         assert_eq!(control.state(), "steady");
-        let delays = Delays {
-            own: 0.0,
-            least: 0.0,
-            swing: 0.0,
-            packet_time: 0.001,
-            least_packet_time: 0.001,
-            stalled: 0.0,
-        };
+        let delays = after(0.0);
         let losses = Losses {
             lost: 100,
             drained: 0,

@@ -52,7 +52,7 @@ impl Connection {
             .filter(move |path| (has_data && path.is_usable()) || path.is_parity_due(now))
             .filter_map(move |path| {
                 let size = u64::from(path.mtu.current());
-                if path.window_room(now) < size {
+                if !path.has_room(now, size) {
                     return Some((path.next_unheld(now)?, Timer::Overdue(path.id)));
                 }
                 let at = path.pacer.leaves_at(now, path.pacing_rate(), size)?;

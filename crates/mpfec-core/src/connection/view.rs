@@ -62,7 +62,8 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
     let symbol_bytes = u64::from(path.mtu.current());
     let pacing_rate = path.pacing_rate();
     let srtt = path.srtt();
-    let window_full = path.window_room(now) < symbol_bytes;
+    let (cwnd, held) = (path.controller.cwnd(), path.bytes_held(now));
+    let window_full = cwnd.saturating_sub(held) < symbol_bytes;
     let paced = path
         .pacer
         .next_send(now, pacing_rate, symbol_bytes)
@@ -87,8 +88,8 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         loss: path.loss.get(),
         loss_long: path.loss.long(),
         loss_burst: path.loss.burst(),
-        cwnd: path.controller.cwnd(),
-        in_flight: path.bytes_held(now),
+        cwnd,
+        in_flight: held,
         symbol_bytes,
         pacing_rate,
         lasting_rate: path.controller.lasting_rate(),

@@ -8,7 +8,7 @@ impl Path {
     /// Whether window and pacer let a full packet out now.
     pub(crate) fn may_send(&self, now: Instant) -> bool {
         let size = u64::from(self.mtu.current());
-        if !self.is_usable() || (self.window_room(now) < size && self.space.bytes_in_flight() > 0) {
+        if !self.is_usable() || !(self.has_room(now, size) || self.space.bytes_in_flight() == 0) {
             return false;
         }
         self.pacer
@@ -34,6 +34,12 @@ impl Path {
     pub(crate) fn window_packets(&self) -> u32 {
         let packets = self.controller.cwnd() / u64::from(self.mtu.current()).max(1);
         u32::try_from(packets).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the congestion window has room for so many bytes.
+    pub(crate) fn has_room(&self, now: Instant, size: u64) -> bool {
+        // Mostly it has, whatever is overdue.
+        self.window_unused() >= size || self.window_room(now) >= size
     }
 
     /// Bytes that the congestion window has room for.

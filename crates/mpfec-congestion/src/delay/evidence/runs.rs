@@ -7,6 +7,8 @@ pub(super) struct Runs {
     arrived: f64,
     lost: f64,
     runs: f64,
+    /// Of the dispersion what exceeds that of independent losses: more ask for it than add to it.
+    beyond: f64,
 }
 
 impl Runs {
@@ -19,6 +21,7 @@ impl Runs {
                 *count *= 0.5;
             }
         }
+        self.beyond = self.beyond_independent();
     }
 
     /// How much more the number of losses varies than that of independent ones: the ratio of the
@@ -29,12 +32,16 @@ impl Runs {
     /// A queue that overflows drops single packets, or two in a row where flows meet: runs so
     /// short are no bursts, so that an overflow does not excuse itself.
     pub(super) fn dispersion(&self) -> f64 {
+        1.0 + self.beyond
+    }
+
+    fn beyond_independent(&self) -> f64 {
         let ends = (self.runs + 1.0) / (self.lost + 1.0);
         let begins = self.runs / self.arrived.max(1.0);
         let correlation = (1.0 - ends - begins).clamp(0.0, MOST_CORRELATED);
         let shown = (1.0 + correlation) / (1.0 - correlation);
         let is_burst = ((1.0 / ends - SHORT_RUN) / (BURST - SHORT_RUN)).clamp(0.0, 1.0);
-        1.0 + is_burst * (shown - 1.0)
+        is_burst * (shown - 1.0)
     }
 }
 

@@ -33,7 +33,7 @@ const WINDOW: u32 = 100;
 const ACKS: u32 = 10;
 
 /// Of an acknowledgement that many seconds later than on the empty path.
-fn after(own: f64) -> Delays {
+pub(in crate::delay) fn after(own: f64) -> Delays {
     Delays {
         own,
         least: 0.0,

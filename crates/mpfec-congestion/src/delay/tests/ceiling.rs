@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::super::Mode;
-use super::super::evidence::{Delays, Lesson, Losses};
+use super::super::evidence::tests::after;
+use super::super::evidence::{Lesson, Losses};
 use super::super::round::Round;
 use super::super::steady::Steady;
 use super::Link;
@@ -28,14 +29,7 @@ fn planted(lost: u64) -> Link {
     };
     let acked = 400.0 - 4.0 * lost as f64;
     let lesson = Lesson::DeeplyDrained;
-    let delays = Delays {
-        own: 0.0,
-        least: 0.0,
-        swing: 0.0,
-        packet_time: 0.001,
-        least_packet_time: 0.001,
-        stalled: 0.0,
-    };
+    let delays = after(0.0);
     control
         .evidence
         .on_ack(delays, acked, losses, (lesson, lesson));
@@ -84,14 +78,7 @@ fn a_window_that_keeps_the_queue_full_although_the_target_was_halved_comes_down_
 #[test]
 fn a_queue_that_stays_full_at_the_least_target_gets_half_of_that() {
     let control = &mut planted(20).control;
-    let delays = Delays {
-        own: 0.006,
-        least: 0.0,
-        swing: 0.0,
-        packet_time: 0.001,
-        least_packet_time: 0.001,
-        stalled: 0.0,
-    };
+    let delays = after(0.006);
     let lessons = (Lesson::None, Lesson::None);
     control
         .evidence

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::evidence::tests::after;
 use super::super::evidence::{Delays, Lesson, Losses};
 use super::super::steady::{Drain, Steady};
 use super::super::{Drained, Mode};
@@ -157,14 +158,7 @@ fn a_drain_that_lost_far_more_than_those_before_is_repeated_at_once() {
         let mut link = steady(1);
         let evidence = &mut link.control.evidence;
         let mut teach = |acked: f64, lost: u32| {
-            let delays = Delays {
-                own: 0.0,
-                least: 0.0,
-                swing: 0.0,
-                packet_time: 0.001,
-                least_packet_time: 0.001,
-                stalled: 0.0,
-            };
+            let delays = after(0.0);
             let losses = Losses {
                 lost: u64::from(lost),
                 drained: u64::from(lost),
@@ -225,14 +219,7 @@ fn a_new_way_of_acknowledgements_does_not_hide_the_queue_that_stands() {
 fn drains_deeply_where_it_loses(lost: u32) -> bool {
     let mut link = steady(0);
     link.control.evidence.forget_start(false);
-    let delays = Delays {
-        own: 0.02,
-        least: 0.0,
-        swing: 0.0,
-        packet_time: 0.001,
-        least_packet_time: 0.001,
-        stalled: 0.0,
-    };
+    let delays = after(0.02);
     let lessons = (Lesson::None, Lesson::None);
     let evidence = &mut link.control.evidence;
     evidence.on_ack(delays, 1.0, Losses::default(), lessons);

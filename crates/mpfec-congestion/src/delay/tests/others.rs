@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::super::evidence::{Delays, Lesson, Losses};
+use super::super::evidence::tests::after;
+use super::super::evidence::{Lesson, Losses};
 use super::super::round::Round;
 use super::super::steady::{Drain, Steady};
 use super::super::{Delay, Mode};
@@ -207,14 +208,7 @@ fn who_has_less_than_an_equal_share_does_not_aim_at_less_of_the_queue_that_overf
 
 /// An acknowledgement for so many packets, and losses noticed with it, at a queue's delay.
 fn see(control: &mut Delay, delay: f64, (acked, lost): (f64, u32), lesson: Lesson) {
-    let delays = Delays {
-        own: delay,
-        least: 0.0,
-        swing: 0.0,
-        packet_time: 0.001,
-        least_packet_time: 0.001,
-        stalled: 0.0,
-    };
+    let delays = after(delay);
     let losses = Losses {
         lost: lost.into(),
         drained: 0,
