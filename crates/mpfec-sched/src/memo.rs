@@ -68,6 +68,11 @@ impl LossClasses {
         }
     }
 
+    /// Whether the path of `slot` loses anything that a symbol should make up for.
+    pub(crate) fn loses(&self, slot: usize) -> bool {
+        self.of(slot) != LossClass::default()
+    }
+
     fn of(&self, slot: usize) -> LossClass {
         self.classes.get(slot).copied().unwrap_or_default()
     }

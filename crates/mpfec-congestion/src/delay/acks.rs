@@ -106,8 +106,10 @@ impl Delay {
             Mode::Compete(_) => self.compete_on_ack(ack, lost),
             Mode::Steady(_) => {}
         }
-        if let Some((round, length)) = self.round.finish(ack) {
+        if let Some((mut round, length)) = self.round.finish(ack) {
             self.set_part(&ack.group);
+            let is_full = self.fills_path(&round, length);
+            round.app_limited &= !self.filled.on_round(is_full);
             self.on_round(&round, length);
         }
         self.watch_drains(ack, packet_time);

@@ -49,7 +49,8 @@
 //!   tell;
 //! - while an application pauses, losses at high delay take the window down only if, in many bursts, more
 //!   of what waited was lost than of what did not (see `overruns`): of few packets some are soon lost by
-//!   chance;
+//!   chance. Where its queue stands for rounds, for repair fills the slots between its blocks, it does not
+//!   count as pausing (see `filled`);
 //! - a short queue that overflows round by round where much is lost anyway has the same largest
 //!   delay in all of these rounds: half of it becomes the target, and if it is that already, the
 //!   window becomes `delivered / (1 - p0) x floor` and half of the target (see `heed_ceiling`);
@@ -75,6 +76,7 @@ mod count;
 mod departures;
 mod drained;
 mod evidence;
+mod filled;
 mod floor;
 mod held_up;
 mod lately;
@@ -104,6 +106,7 @@ use self::compete::Compete;
 use self::departures::Departures;
 use self::drained::Drained;
 use self::evidence::{Evidence, Losses};
+use self::filled::Filled;
 use self::floor::Floors;
 use self::lately::Lately;
 use self::longer::Flat;
@@ -156,6 +159,7 @@ pub(crate) struct Delay {
     marked: bool,
     /// Rounds since the last one in which the application had nothing to send at times.
     busy_rounds: u32,
+    filled: Filled,
     /// There was a steady round in which the application always had something to send, since
     /// start-up or since what had ended it turned out to be no queue.
     has_seen_limit: bool,
@@ -229,6 +233,7 @@ impl Delay {
             disturbed: 0,
             marked: false,
             busy_rounds: BUSY,
+            filled: Filled::default(),
             has_seen_limit: false,
             srtt: 0.0,
             held_up: 0.0,

@@ -9,6 +9,8 @@ pub(crate) struct LossRate {
     /// Losses, and runs of them, of late.
     lost: f64,
     runs: f64,
+    /// Packets that have arrived since one was lost.
+    unbroken: u64,
 }
 
 impl LossRate {
@@ -19,6 +21,7 @@ impl LossRate {
             seen: 0.0,
             lost: 0.0,
             runs: 0.0,
+            unbroken: 0,
         }
     }
 
@@ -30,6 +33,11 @@ impl LossRate {
     /// The same over the longer time.
     pub(crate) fn long(&self) -> f64 {
         self.long.clamp(0.0005, 0.95)
+    }
+
+    /// How many packets have arrived since one was lost.
+    pub(crate) fn unbroken(&self) -> u64 {
+        self.unbroken
     }
 
     /// Mean number of packets lost in a row.
@@ -51,6 +59,9 @@ impl LossRate {
     pub(crate) fn on_burst(&mut self, lost: u64, runs: u32) {
         let weight = lost as f64 / (self.seen.min(LONG_HORIZON) + PRIOR_WEIGHT);
         self.long += weight.min(1.0) * (1.0 - self.long);
+        if lost > 0 {
+            self.unbroken = 0;
+        }
         self.on_runs(lost, runs);
     }
 
@@ -80,6 +91,11 @@ impl LossRate {
         if count == 0.0 {
             return;
         }
+        self.unbroken = if lost == 0 {
+            self.unbroken.saturating_add(acked)
+        } else {
+            0
+        };
         self.seen = (self.seen + count).min(LONG_HORIZON);
         let kept = 1.0 - (count / RUN_MEMORY).min(1.0);
         self.lost *= kept;
@@ -118,6 +134,19 @@ mod tests {
             rate.update(4, 1);
         }
         assert!((rate.get() - 0.2).abs() < 0.02, "{}", rate.get());
+    }
+
+    #[test]
+    fn any_loss_breaks_a_row_of_packets_that_arrived() {
+        let mut rate = LossRate::new();
+        rate.update(900, 0);
+        rate.update(100, 0);
+        assert_eq!(rate.unbroken(), 1000);
+        rate.update(10, 1);
+        assert_eq!(rate.unbroken(), 0, "one was lost, somewhere among them");
+        rate.update(7, 0);
+        rate.on_burst(3, 1);
+        assert_eq!(rate.unbroken(), 0, "some were lost in a silence");
     }
 
     #[test]

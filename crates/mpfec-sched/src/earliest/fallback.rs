@@ -4,7 +4,8 @@
 //! block in a hundred meets what was not reckoned with: a burst longer than most, a path that
 //! falls silent. Where one path could carry all that is written, that need not delay a block
 //! beyond what this path alone would take: in slots that nobody wants, it sends of each block as
-//! many symbols as would be missing if all that is on its way elsewhere got lost. Whichever `K`
+//! many symbols as would be missing if all that is on its way elsewhere, where anything ever gets
+//! lost (see `unbroken`), got lost. Whichever `K`
 //! of them come first decode the block, so the others still make it earlier.
 
 use super::EarliestArrival;
@@ -30,8 +31,12 @@ impl EarliestArrival {
         let slot = view.paths[path].slot.min(MAX_PATHS - 1);
         let blocks = view.blocks.iter().enumerate();
         for (index, block) in blocks.filter(|(_, block)| block.closed) {
-            let mut own = [0; MAX_PATHS];
-            own[slot] = self.flights(block)[slot];
+            let mut own = self.flights(block);
+            for (other, flights) in own.iter_mut().enumerate() {
+                if other != slot && self.losses.loses(other) {
+                    *flights = 0;
+                }
+            }
             let lacking = block.source_symbols.saturating_sub(block.held);
             let need = self
                 .memo

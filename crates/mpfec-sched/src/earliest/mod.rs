@@ -16,6 +16,7 @@ mod ledger;
 mod load;
 mod shortage;
 mod supply;
+mod unbroken;
 
 use std::time::Instant;
 
@@ -147,7 +148,9 @@ impl EarliestArrival {
         }
         // Bulk data are repaired on feedback, which what is lost now decides.
         if self.load.is_paced(view.now) {
-            self.losses.refresh(view.paths, PathView::losses_to_expect);
+            let enough = unbroken::enough(self.load.get(view.now), view);
+            self.losses
+                .refresh(view.paths, |path| unbroken::losses(path, enough));
         } else {
             self.losses.refresh(view.paths, PathView::single_losses);
         }

@@ -431,3 +431,33 @@ fn bulk_data_and_a_path_without_others_have_nothing_to_fall_back_to() {
     scheduler.load.hold_back(epoch() + RTT);
     assert_eq!(scheduler.back_up(1, 1, &two), None);
 }
+
+/// Whether a slot that would be idle goes to a block that is all on its way, on two paths of 200 ms that
+/// have lost none of `unbroken` packets, where 600 symbols are written per second.
+fn protects_on_its_way(unbroken: [u64; 2]) -> bool {
+    let known = |slot: usize| PathView {
+        unbroken: unbroken[slot],
+        ..path(slot, 0.001)
+    };
+    let paths = [known(0), known(1)];
+    let mut blocks = [sent(10, 6, 0)];
+    blocks[0].lost_once = 0;
+    blocks[0].in_flight[1] = 4;
+    let now = View {
+        writer_blocked: false,
+        ..view(&paths, &blocks)
+    };
+    let mut scheduler = EarliestArrival::new();
+    scheduler.load.add(epoch() + RTT, 300);
+    let mut slots = [0, 1].into_iter();
+    slots.any(|slot| scheduler.select(slot, 1, &now).is_some())
+}
+
+#[test]
+fn what_paths_carry_that_lost_none_of_very_many_packets_is_not_protected() {
+    // A block, and what is written in a round trip, make 130 symbols.
+    assert!(protects_on_its_way([1_000, 1_000]));
+    assert!(protects_on_its_way([12_000, 12_000]));
+    assert!(!protects_on_its_way([14_000, 14_000]));
+    assert!(protects_on_its_way([14_000, 1_000]), "one of them may lose");
+}

@@ -68,3 +68,33 @@ forward = { loss_percent = 0.16 }
     );
     assert!(most <= 5.0, "{most:.1} %");
 }
+
+/// Repair fills the slots between blocks, so that no packet finds the queue empty, and nothing that the
+/// window could be measured by.
+#[test]
+fn a_path_that_is_full_of_repair_does_not_overflow_for_as_long_as_blocks_come() {
+    for paths in [
+        r#"
+[[path]]
+name = "near"
+both = { rate_mbps = 5, delay_ms = 13.5, queue_packets = 5 }
+
+[[path]]
+name = "far"
+both = { rate_mbps = 8.2, delay_ms = 40.5, queue_packets = 199 }
+"#,
+        r#"
+[[path]]
+name = "near"
+both = { rate_mbps = 1.9, delay_ms = 20.5, queue_packets = 6 }
+
+[[path]]
+name = "far"
+both = { rate_mbps = 2.7, delay_ms = 115, queue_packets = 39 }
+forward = { burst = { percent = 0.74, length = 1.1 } }
+"#,
+    ] {
+        let most = most_dropped(paths, "near");
+        assert!(most <= 2.0, "{most:.1} % of {paths}");
+    }
+}

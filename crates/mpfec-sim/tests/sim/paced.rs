@@ -134,3 +134,56 @@ set = {{ delay_ms = {to_ms} }}
         }
     }
 }
+
+/// Blocks over a path of 10 Mbit/s that loses so much, beside one that loses nothing and is nearer or
+/// farther, once the paths are known.
+fn blocks_over_two(loss_percent: f64, delay_ms: u32) -> Scenario {
+    scenario(&format!(
+        r#"
+name = "rare"
+warmup_s = 60
+duration_s = 100
+application = {{ kind = "blocks", best_path_load_percent = 70 }}
+
+[[path]]
+name = "a"
+both = {{ rate_mbps = 10, delay_ms = {delay_ms}, queue_packets = 200 }}
+forward = {{ loss_percent = {loss_percent} }}
+
+[[path]]
+name = "b"
+both = {{ rate_mbps = 5, delay_ms = 40, queue_packets = 60 }}
+
+[[variant]]
+profile = "auto"
+"#
+    ))
+}
+
+#[test]
+fn what_paths_without_loss_carry_is_not_repaired() {
+    for delay_ms in [15, 100] {
+        let result = run(&blocks_over_two(0.0, delay_ms), 0, 1);
+        let repair = metric(&result, "repair_percent");
+        assert!(repair <= 0.5, "{delay_ms} ms: {repair:.1} %");
+    }
+}
+
+/// Each of these losses may be the first in very many packets.
+#[test]
+fn rare_losses_delay_fewer_than_one_block_in_a_hundred() {
+    for delay_ms in [15, 100] {
+        let delay = |loss_percent, seed| {
+            let result = run(&blocks_over_two(loss_percent, delay_ms), 0, seed);
+            metric(&result, "block_delay_ms.p99")
+        };
+        let without = delay(0.0, 1);
+        for (loss_percent, seed) in [(0.003, 1), (0.01, 2), (0.03, 3)] {
+            let with = delay(loss_percent, seed);
+            assert!(
+                with <= 1.1 * without,
+                "{loss_percent} % of {delay_ms} ms: {with:.0} ms instead of {without:.0}"
+            );
+        }
+    }
+}

@@ -383,3 +383,28 @@ fn an_overflow_that_no_delay_shows_is_found_by_comparison_with_deep_drains() {
         }
     }
 }
+
+/// In how many of fifty seeds a link that loses `loss`, and whose queue drops `dropped` besides, was seen
+/// to lose more than its own share, two percent and chance, in forty rounds.
+fn beyond_chance(loss: f64, burst: f64, dropped: f64) -> usize {
+    let shows = |seed: u64| {
+        let mut flow = Flow::new(seed, loss).bursts(burst).started();
+        flow.overflow = Some((0.004, dropped));
+        (0..40).any(|_| {
+            flow.pass(0.005, Lesson::None);
+            flow.evidence.loses_beyond_chance(0.02)
+        })
+    };
+    (1..=50).filter(|&seed| shows(seed)).count()
+}
+
+#[test]
+fn what_a_queue_drops_for_good_is_told_from_what_a_link_loses() {
+    for (loss, burst) in [(0.0, 1.0), (0.01, 1.0), (0.02, 1.0), (0.01, 4.0)] {
+        let seen = beyond_chance(loss, burst, 0.0);
+        assert!(seen <= 1, "{loss} in bursts of {burst}: {seen}");
+    }
+    // A fifth of the packets meet a queue of 4 ms.
+    assert_eq!(beyond_chance(0.0, 1.0, 0.5), 50);
+    assert_eq!(beyond_chance(0.01, 4.0, 0.5), 50);
+}

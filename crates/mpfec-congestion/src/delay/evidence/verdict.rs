@@ -125,6 +125,14 @@ impl Evidence {
         }
     }
 
+    /// Whether the share of the packets that was lost of late, at whatever delay, exceeds what the link loses
+    /// by itself, in bursts as long as its losses have, by more than `tolerated` and chance.
+    pub(in crate::delay) fn loses_beyond_chance(&self, tolerated: f64) -> bool {
+        let explained = (self.baseline + tolerated) * self.recent.packets;
+        let dispersion = self.dispersion();
+        self.recent.lost > explained + SIGMAS * (dispersion * explained).sqrt() + dispersion
+    }
+
     /// Share of the packets lost beyond what deep drains lose, whatever the delay: a queue of
     /// a few packets overflows before its delay shows. It must exceed 2 % and two standard
     /// deviations of the difference, 3.5 where the delay would show a queue.
@@ -144,6 +152,8 @@ impl Evidence {
     }
 }
 
+/// Standard deviations that are no chance.
+const SIGMAS: f64 = 3.0;
 /// Losses at high delay that are soon there by chance where delays vary.
 const BY_CHANCE: f64 = 2.0;
 /// Times what delays vary by that a delay is more than that.
