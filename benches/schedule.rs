@@ -40,7 +40,7 @@ impl Sender {
             loss,
             loss_long: loss,
             loss_burst: 1.0,
-            unbroken: 0,
+            punctual: 0,
             cwnd: (mbit * 125.0 * rtt as f64) as u64 + 20_000,
             in_flight: 20_000,
             symbol_bytes: 1428,

@@ -139,7 +139,7 @@ mod tests {
             loss: 0.0,
             loss_long: 0.0,
             loss_burst: 1.0,
-            unbroken: 0,
+            punctual: 0,
             cwnd: 10_000,
             in_flight,
             symbol_bytes: 1000,

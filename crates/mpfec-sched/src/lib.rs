@@ -33,7 +33,7 @@
 //!         loss,
 //!         loss_long: loss,
 //!         loss_burst: 1.0,
-//!         unbroken: 0,
+//!         punctual: 0,
 //!         cwnd: 120_000,
 //!         in_flight: 0,
 //!         symbol_bytes: 1200,

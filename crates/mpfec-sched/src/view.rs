@@ -42,8 +42,8 @@ pub struct PathView {
     pub loss_long: f64,
     /// Mean number of packets lost in a row; 1 where each is lost on its own.
     pub loss_burst: f64,
-    /// Packets that have arrived since one was lost.
-    pub unbroken: u64,
+    /// Packets that have arrived since one was lost, or took a quarter longer than usual.
+    pub punctual: u64,
     /// Congestion window in bytes.
     pub cwnd: u64,
     /// Bytes in flight that hold a place in the window.
@@ -137,7 +137,7 @@ impl PathView {
             loss,
             loss_long: loss,
             loss_burst: 1.0,
-            unbroken: 0,
+            punctual: 0,
             cwnd: 300_000,
             in_flight: 0,
             symbol_bytes: 1000,

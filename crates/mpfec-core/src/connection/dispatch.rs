@@ -173,7 +173,9 @@ impl Connection {
                 let sample = now.saturating_duration_since(sent.sent_at);
                 let delay = ack.delay.min(path.peer_ack_delay(sent.eliciting));
                 // With a time that is too early, a round trip may seem to take none.
+                let usual = path.rtt.smoothed();
                 if !self.is_backdated && path.rtt.update(now, sample, delay) {
+                    path.loss.on_round_trip(path.rtt.adjusted(), usual);
                     path.rtt_route = via;
                     let at = now.saturating_duration_since(started);
                     path.took_back = path.way_back.of(at, ack);

@@ -88,7 +88,7 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         loss: path.loss.get(),
         loss_long: path.loss.long(),
         loss_burst: path.loss.burst(),
-        unbroken: path.loss.unbroken(),
+        punctual: path.loss.punctual(),
         cwnd,
         in_flight: held,
         symbol_bytes,

@@ -1,5 +1,7 @@
 //! How many of a path's packets get lost, and how many in a row.
 
+use std::time::Duration;
+
 /// Running means over the last two hundred packets or so and over four times as many, all causes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossRate {
@@ -9,8 +11,8 @@ pub(crate) struct LossRate {
     /// Losses, and runs of them, of late.
     lost: f64,
     runs: f64,
-    /// Packets that have arrived since one was lost.
-    unbroken: u64,
+    /// Packets that have arrived since one was lost or late.
+    punctual: u64,
 }
 
 impl LossRate {
@@ -21,7 +23,7 @@ impl LossRate {
             seen: 0.0,
             lost: 0.0,
             runs: 0.0,
-            unbroken: 0,
+            punctual: 0,
         }
     }
 
@@ -35,9 +37,16 @@ impl LossRate {
         self.long.clamp(0.0005, 0.95)
     }
 
-    /// How many packets have arrived since one was lost.
-    pub(crate) fn unbroken(&self) -> u64 {
-        self.unbroken
+    /// How many packets have arrived in time since one was lost or late.
+    pub(crate) fn punctual(&self) -> u64 {
+        self.punctual
+    }
+
+    /// A packet was acknowledged after a round trip of `took`, where such of `usual` are usual.
+    pub(crate) fn on_round_trip(&mut self, took: Duration, usual: Duration) {
+        if took > usual + (usual / LATE).max(SHORT) {
+            self.punctual = 0;
+        }
     }
 
     /// Mean number of packets lost in a row.
@@ -60,7 +69,7 @@ impl LossRate {
         let weight = lost as f64 / (self.seen.min(LONG_HORIZON) + PRIOR_WEIGHT);
         self.long += weight.min(1.0) * (1.0 - self.long);
         if lost > 0 {
-            self.unbroken = 0;
+            self.punctual = 0;
         }
         self.on_runs(lost, runs);
     }
@@ -91,8 +100,8 @@ impl LossRate {
         if count == 0.0 {
             return;
         }
-        self.unbroken = if lost == 0 {
-            self.unbroken.saturating_add(acked)
+        self.punctual = if lost == 0 {
+            self.punctual.saturating_add(acked)
         } else {
             0
         };
@@ -112,6 +121,9 @@ fn run(loss: f64, chance: f64) -> u32 {
     (chance.ln() / loss.ln()).ceil().clamp(3.0, 32.0) as u32
 }
 
+/// Part of a round trip by which one is late, and what hosts make it longer by, whatever it is.
+const LATE: u32 = 4;
+const SHORT: Duration = Duration::from_millis(5);
 const PRIOR: f64 = 0.01;
 const PRIOR_WEIGHT: f64 = 16.0;
 const HORIZON: f64 = 256.0;
@@ -137,16 +149,25 @@ mod tests {
     }
 
     #[test]
-    fn any_loss_breaks_a_row_of_packets_that_arrived() {
+    fn what_is_lost_or_late_ends_a_row_of_punctual_packets() {
+        let ms = Duration::from_millis;
         let mut rate = LossRate::new();
         rate.update(900, 0);
         rate.update(100, 0);
-        assert_eq!(rate.unbroken(), 1000);
+        assert_eq!(rate.punctual(), 1000);
         rate.update(10, 1);
-        assert_eq!(rate.unbroken(), 0, "one was lost, somewhere among them");
+        assert_eq!(rate.punctual(), 0, "one was lost, somewhere among them");
         rate.update(7, 0);
+        rate.on_burst(0, 0);
+        assert_eq!(rate.punctual(), 7);
         rate.on_burst(3, 1);
-        assert_eq!(rate.unbroken(), 0, "some were lost in a silence");
+        assert_eq!(rate.punctual(), 0, "some were lost in a silence");
+        rate.update(7, 0);
+        rate.on_round_trip(ms(124), ms(100));
+        rate.on_round_trip(ms(14), ms(10));
+        assert_eq!(rate.punctual(), 7);
+        rate.on_round_trip(ms(126), ms(100));
+        assert_eq!(rate.punctual(), 0, "one came late");
     }
 
     #[test]

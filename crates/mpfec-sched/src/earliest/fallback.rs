@@ -5,7 +5,7 @@
 //! falls silent. Where one path could carry all that is written, that need not delay a block
 //! beyond what this path alone would take: in slots that nobody wants, it sends of each block as
 //! many symbols as would be missing if all that is on its way elsewhere, where anything ever gets
-//! lost (see `unbroken`), got lost. Whichever `K`
+//! lost or late (see `punctual`), got lost. Whichever `K`
 //! of them come first decode the block, so the others still make it earlier.
 
 use super::EarliestArrival;

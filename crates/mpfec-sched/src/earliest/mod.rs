@@ -14,9 +14,9 @@ mod attempts;
 mod fallback;
 mod ledger;
 mod load;
+mod punctual;
 mod shortage;
 mod supply;
-mod unbroken;
 
 use std::time::Instant;
 
@@ -148,9 +148,9 @@ impl EarliestArrival {
         }
         // Bulk data are repaired on feedback, which what is lost now decides.
         if self.load.is_paced(view.now) {
-            let enough = unbroken::enough(self.load.get(view.now), view);
+            let enough = punctual::enough(self.load.get(view.now), view);
             self.losses
-                .refresh(view.paths, |path| unbroken::losses(path, enough));
+                .refresh(view.paths, |path| punctual::losses(path, enough));
         } else {
             self.losses.refresh(view.paths, PathView::single_losses);
         }

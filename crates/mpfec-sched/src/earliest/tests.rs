@@ -433,10 +433,10 @@ fn bulk_data_and_a_path_without_others_have_nothing_to_fall_back_to() {
 }
 
 /// Whether a slot that would be idle goes to a block that is all on its way, on two paths of 200 ms that
-/// have lost none of `unbroken` packets, where 600 symbols are written per second.
-fn protects_on_its_way(unbroken: [u64; 2]) -> bool {
+/// have lost none of `punctual` packets, where 600 symbols are written per second.
+fn protects_on_its_way(punctual: [u64; 2]) -> bool {
     let known = |slot: usize| PathView {
-        unbroken: unbroken[slot],
+        punctual: punctual[slot],
         ..path(slot, 0.001)
     };
     let paths = [known(0), known(1)];
@@ -454,7 +454,7 @@ fn protects_on_its_way(unbroken: [u64; 2]) -> bool {
 }
 
 #[test]
-fn what_paths_carry_that_lost_none_of_very_many_packets_is_not_protected() {
+fn what_paths_carry_on_which_none_of_very_many_packets_was_lost_or_late_is_not_protected() {
     // A block, and what is written in a round trip, make 130 symbols.
     assert!(protects_on_its_way([1_000, 1_000]));
     assert!(protects_on_its_way([12_000, 12_000]));

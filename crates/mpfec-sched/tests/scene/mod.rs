@@ -29,7 +29,7 @@ pub(crate) fn path(slot: usize, mbit: f64, rtt: Duration, loss: f64) -> PathView
         loss,
         loss_long: loss,
         loss_burst: 1.0,
-        unbroken: 0,
+        punctual: 0,
         cwnd: ((rate * rtt.as_secs_f64()) as u64).max(10 * SYMBOL),
         in_flight: 0,
         symbol_bytes: SYMBOL,

@@ -141,8 +141,8 @@ fn blocks_over_two(loss_percent: f64, delay_ms: u32) -> Scenario {
     scenario(&format!(
         r#"
 name = "rare"
-warmup_s = 60
-duration_s = 100
+warmup_s = 120
+duration_s = 80
 application = {{ kind = "blocks", best_path_load_percent = 70 }}
 
 [[path]]
@@ -186,4 +186,32 @@ fn rare_losses_delay_fewer_than_one_block_in_a_hundred() {
             );
         }
     }
+}
+
+/// What is late holds up a block as much as what is lost, and a stall more than either.
+#[test]
+fn links_that_stand_still_for_a_moment_remain_protected_though_they_lose_nothing() {
+    let mut text = String::from(
+        "name = \"stalls\"\nwarmup_s = 10\nduration_s = 40\n\
+         application = { kind = \"blocks\", best_path_load_percent = 40 }\n\
+         [[path]]\nname = \"A\"\nboth = { rate_mbps = 56, delay_ms = 5.5, slot_ms = 10 }\n\
+         forward = { queue_packets = 900 }\n\
+         [[path]]\nname = \"B\"\nboth = { rate_mbps = 47, delay_ms = 5, slot_ms = 10 }\n\
+         forward = { queue_packets = 900 }\n\
+         [[variant]]\nprofile = \"auto\"\n",
+    );
+    for stall in 0..12 {
+        let (path, rate) = [("A", 56), ("B", 47)][stall % 2];
+        let at = 2 + 4 * stall;
+        for (at, rate) in [
+            (format!("{at}"), "0.05"),
+            (format!("{at}.4"), &rate.to_string()),
+        ] {
+            text += &format!(
+                "[[change]]\nat_s = {at}\npath = \"{path}\"\nset = {{ rate_mbps = {rate} }}\n"
+            );
+        }
+    }
+    let repair = metric(&run(&scenario(&text), 0, 1), "repair_percent");
+    assert!(repair >= 6.0, "{repair:.1} %");
 }
