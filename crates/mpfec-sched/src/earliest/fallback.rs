@@ -31,8 +31,9 @@ impl EarliestArrival {
         let slot = view.paths[path].slot.min(MAX_PATHS - 1);
         let blocks = view.blocks.iter().enumerate();
         for (index, block) in blocks.filter(|(_, block)| block.closed) {
-            let mut own = self.flights(block);
-            for (other, flights) in own.iter_mut().enumerate() {
+            // What this path carries itself, and what is sure to arrive.
+            let mut counted = self.flights(block);
+            for (other, flights) in counted.iter_mut().enumerate() {
                 if other != slot && self.losses.loses(other) {
                     *flights = 0;
                 }
@@ -40,7 +41,7 @@ impl EarliestArrival {
             let lacking = block.source_symbols.saturating_sub(block.held);
             let need = self
                 .memo
-                .further(lacking, &own, &self.losses, slot, Target::REPEATED);
+                .further(lacking, &counted, &self.losses, slot, Target::REPEATED);
             if need > 0 {
                 return Some(Assignment {
                     block: index,
