@@ -134,6 +134,8 @@ pub struct Ack<'a> {
     pub in_flight: u64,
     /// Whether lack of data, not the window or the pacer, has limited the sender.
     pub app_limited: bool,
+    /// For how long, since the last acknowledgement, there was a lack of data.
+    pub idle: Duration,
     /// The path's RTT, already updated by this frame.
     pub rtt: &'a RttEstimator,
     /// The way back on which the newest sample of it came: the number of a path, for

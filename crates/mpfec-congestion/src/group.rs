@@ -184,6 +184,7 @@ mod tests {
                 packets,
                 in_flight: 10_000,
                 app_limited: false,
+                idle: Duration::ZERO,
                 rtt: &self.rtt,
                 route: 0,
                 way_back: None,

@@ -110,12 +110,6 @@ impl ControllerKind {
         )
     }
 
-    /// Whether it asks relays what its path takes of their links.
-    #[must_use]
-    pub fn heeds_shares(self) -> bool {
-        matches!(self, Self::MccCoop | Self::GmccCoop(_))
-    }
-
     /// Whether it makes use of [how long acknowledgements come back](crate::Ack::way_back).
     #[must_use]
     pub fn heeds_way_back(self) -> bool {

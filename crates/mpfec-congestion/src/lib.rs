@@ -31,6 +31,7 @@
 //!     packets: 10,
 //!     in_flight: 0,
 //!     app_limited: false,
+//!     idle: Duration::ZERO,
 //!     rtt: &rtt,
 //!     route: 0,
 //!     way_back: None,

@@ -37,6 +37,7 @@ fn ack<'a>(now: Instant, packets: u32, rtt: &'a RttEstimator, group: Group<'a>) 
         packets,
         in_flight: 0,
         app_limited: false,
+        idle: Duration::ZERO,
         rtt,
         route: 0,
         way_back: None,
@@ -337,6 +338,7 @@ fn acc_divides_the_slowest_window_by_the_ratio_of_delays() {
         // Too little in flight to grow.
         let idle = Ack {
             app_limited: true,
+            idle: Duration::ZERO,
             ..ack(start + ms(1000 * second), 1, &slow, group)
         };
         controller.on_ack(&idle);
@@ -369,6 +371,7 @@ fn acc_leaves_alone_what_is_equal_too_different_fastest_or_new() {
         let slow = rtt(start, own, own);
         let idle = Ack {
             app_limited: true,
+            idle: Duration::ZERO,
             ..ack(start + at, 1, &slow, group)
         };
         controller.on_ack(&idle);
@@ -409,6 +412,7 @@ fn undecoded(undecoded: u32) -> CodingFeedback {
 fn idle_ack<'a>(now: Instant, rtt: &'a RttEstimator, coding: CodingFeedback) -> Ack<'a> {
     Ack {
         app_limited: true,
+        idle: Duration::ZERO,
         coding,
         ..ack(now, 1, rtt, Group::ALONE)
     }

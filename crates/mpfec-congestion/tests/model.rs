@@ -161,6 +161,7 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     packets: count as u32,
                     in_flight: in_flight.iter().map(|packet| packet.1).sum(),
                     app_limited,
+                    idle: Duration::ZERO,
                     rtt: &rtt,
                     route: 0,
                     way_back: None,

@@ -70,7 +70,8 @@ Of a link, each way: rate_mbps, delay_ms, jitter_ms, jitter_reorders (true, fals
 burst = { percent, length }, gilbert = { enter, leave, good_loss, bad_loss } (0 to 1), \
 reorder_percent, reorder_ms, duplicate_percent, corrupt_percent, mtu (bytes), overhead (bytes a \
 packet), slot_ms (what is sent within it arrives together), police = { rate_mbps, burst_bytes }, \
-codel_ms (its target), and one of queue_bdp (default 1), queue_bytes, queue_packets.";
+codel_ms (its target), and one of queue_bdp (default 1; at least queue_packets_least), queue_bytes, \
+queue_packets.";
 
 pub(crate) const SCENARIO_EXAMPLE: &str = r#"  name = "kitchen"
   paper = "FMTCP Fig. 8"       # what it repeats, if it does

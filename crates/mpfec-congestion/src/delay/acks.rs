@@ -69,6 +69,10 @@ impl Delay {
         let around = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         losses.delay = around.filter(|_| self.is_app_limited());
         let lost = losses.lost;
+        self.intact = match lost {
+            0 => self.intact + f64::from(ack.packets),
+            _ => 0.0,
+        };
         self.look_for_policer(ack, rise, lost as f64);
         self.note_bursts(f64::from(ack.packets), queued, lost as f64, around);
         let lesson = self.lesson();
@@ -110,6 +114,7 @@ impl Delay {
             self.set_part(&ack.group);
             let is_full = self.fills_path(&round, length);
             round.app_limited &= !self.filled.on_round(is_full);
+            round.has_paused &= self.intact >= INTACT;
             self.on_round(&round, length);
         }
         self.watch_drains(ack, packet_time);
@@ -149,3 +154,7 @@ impl Delay {
         }
     }
 }
+
+/// Packets in a row without a loss after which a path counts as one that loses none. What others lose,
+/// and whether a queue is too short for them, shows in drains, and in the window that they fill.
+const INTACT: f64 = 2000.0;

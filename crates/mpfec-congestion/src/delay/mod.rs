@@ -159,6 +159,8 @@ pub(crate) struct Delay {
     marked: bool,
     /// Rounds since the last one in which the application had nothing to send at times.
     busy_rounds: u32,
+    /// Packets that have arrived since the last loss.
+    intact: f64,
     filled: Filled,
     /// There was a steady round in which the application always had something to send, since
     /// start-up or since what had ended it turned out to be no queue.
@@ -233,6 +235,7 @@ impl Delay {
             disturbed: 0,
             marked: false,
             busy_rounds: BUSY,
+            intact: 0.0,
             filled: Filled::default(),
             has_seen_limit: false,
             srtt: 0.0,
@@ -287,7 +290,7 @@ impl Delay {
     }
 
     fn on_round(&mut self, round: &Round, length: f64) {
-        let limited = !round.app_limited || round.in_flight_max > 0.95 * self.effective_window();
+        let limited = !round.has_paused() || round.in_flight_max > 0.95 * self.effective_window();
         self.busy_rounds = match round.app_limited {
             true => 0,
             false => self.busy_rounds.saturating_add(1),

@@ -33,6 +33,9 @@ pub(super) struct Round {
     pub(super) in_flight_max: f64,
     /// Whether the application had nothing to send at one of the acknowledgements.
     pub(super) app_limited: bool,
+    /// For how many seconds it had nothing, and whether that was a good part of the round.
+    idle: f64,
+    pub(super) has_paused: bool,
     /// By how many seconds the first and the last acknowledgement were held up.
     held_up: Option<(f64, f64)>,
 }
@@ -54,6 +57,8 @@ impl Round {
             delay_sum: 0.0,
             in_flight_max: 0.0,
             app_limited: false,
+            idle: 0.0,
+            has_paused: false,
             held_up: None,
         }
     }
@@ -69,6 +74,11 @@ impl Round {
     #[cfg(test)]
     pub(super) fn started_at(&self) -> Option<Instant> {
         self.start
+    }
+
+    /// Whether the application left the path idle, be it only between two acknowledgements.
+    pub(super) fn has_paused(&self) -> bool {
+        self.app_limited || self.has_paused
     }
 
     /// Share of packets lost.
@@ -123,6 +133,7 @@ impl Round {
         let before = std::mem::replace(&mut self.rise_last, rise);
         self.jump_max = self.jump_max.max(rise - before);
         self.app_limited |= ack.app_limited;
+        self.idle += ack.idle.as_secs_f64();
     }
 
     /// An acknowledgement was held up on its way back by so many seconds.
@@ -150,11 +161,15 @@ impl Round {
             held_up: self.held_up.map(|(_, last)| (last, last)),
             ..Self::starting(ack.now)
         };
+        self.has_paused = self.idle > IDLE * length.as_secs_f64();
         let arrived_in = self.arrived_in(length);
         Some((std::mem::replace(self, next), arrived_in))
     }
 }
 
+/// The application left the path idle for this part of a round: more than what it takes to write the
+/// next data.
+const IDLE: f64 = 0.04;
 /// A round lasts for as long at least.
 pub(super) const SHORTEST: Duration = Duration::from_millis(10);
 /// Part of a round in which what it acknowledges has arrived at least.

@@ -429,7 +429,7 @@ impl Delay {
             return self.restart(round.delay_min());
         }
         // An application that leaves the path idle now and then drains it by itself.
-        if round.app_limited {
+        if round.has_paused() {
             self.reconsider_start();
         } else {
             self.start_drain();

@@ -250,6 +250,7 @@ impl Sender {
             packets,
             in_flight: self.in_flight,
             app_limited: self.app_limited,
+            idle: Duration::ZERO,
             rtt: &self.rtt,
             route: 0,
             way_back: None,

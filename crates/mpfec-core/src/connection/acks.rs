@@ -55,7 +55,9 @@ impl Connection {
                 received: clock.and_then(|clock| path.received.largest_at(clock)),
                 ecn,
             };
-            if Ack::encode(&facts, path.received.ranges(), writer.room(), writer.buf()) == 0 {
+            let ranges = path.received.ranges();
+            let told = Ack::encode(&facts, ranges, writer.room(), writer.buf());
+            if told == 0 {
                 continue;
             }
             writer.wrote_ack(Token::Ack {
@@ -65,7 +67,7 @@ impl Connection {
             if copies {
                 continue;
             }
-            path.received.on_ack_sent();
+            path.received.on_ack_sent(told);
             path.received.set_packet_time(packet_time);
             path.acks_elsewhere = if own {
                 0
@@ -86,7 +88,8 @@ fn owes_itself(path: &Path) -> bool {
 /// not there yet. Until then the peer would hear nothing and give up what it has sent on all paths;
 /// and what lost one host's packets may let the other's through.
 fn was_way_before(path: &Path, srtt: Duration, now: Instant) -> bool {
-    path.srtt() < srtt && path.silent_for(now).is_some_and(|silent| silent < srtt)
+    let is_on_its_way = |silent| path.was_heard_lately(now) || silent < srtt;
+    path.srtt() < srtt && path.silent_for(now).is_some_and(is_on_its_way)
 }
 
 /// Whether a copy of acknowledgements that left elsewhere is due on the path.

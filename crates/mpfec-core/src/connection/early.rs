@@ -147,9 +147,11 @@ impl EarlySpace {
                 ecn: None,
             };
             let largest = self.received.largest().unwrap_or(0);
-            if Ack::encode(&facts, self.received.ranges(), writer.room(), writer.buf()) > 0 {
+            let ranges = self.received.ranges();
+            let told = Ack::encode(&facts, ranges, writer.room(), writer.buf());
+            if told > 0 {
                 writer.wrote_ack(Token::Ack { path: 0, largest });
-                self.received.on_ack_sent();
+                self.received.on_ack_sent(told);
             }
         }
         write_crypto(&mut self.send, &mut writer);

@@ -101,8 +101,9 @@ impl Connection {
         let has_unsent = self.streams.has_unsent();
         for path in self.paths.iter_mut() {
             let has_room = path.window_unused() >= u64::from(path.mtu.current());
-            path.app_limited = path.is_usable() && has_room && !has_unsent;
-            if path.app_limited {
+            let has_nothing = path.is_usable() && has_room && !has_unsent;
+            path.app_limit.set(now, has_nothing);
+            if has_nothing {
                 path.delivery.on_app_limited(path.space.bytes_in_flight());
                 path.pacer.on_idle(now, path.pacing_rate());
             }

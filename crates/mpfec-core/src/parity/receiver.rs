@@ -60,7 +60,7 @@ impl ParityReceiver {
         }
     }
 
-    /// A packet that a parity may cover arrived for the first time, or was rebuilt. It may
+    /// A packet that a parity may cover arrived for the first time. It may
     /// complete a parity that came before it.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! One subflow: its address, packet number space, congestion control and liveness.
 
+mod app_limit;
 mod ecn;
 mod liveness;
 mod loss_rate;
@@ -28,6 +29,7 @@ use crate::address::FourTuple;
 use crate::parity::{ParityReceiver, ParitySender};
 use crate::recovery::{PacketSpace, Pto, ReceivedPackets, Reordering};
 
+use self::app_limit::AppLimit;
 pub(crate) use self::ecn::EcnValidation;
 pub(crate) use self::liveness::{Liveness, MIN_PROBE_INTERVAL};
 pub(crate) use self::loss_rate::LossRate;
@@ -126,7 +128,7 @@ pub(crate) struct Path {
     pub(crate) losses: LossWatch,
     /// What it carries and loses from group to group, if the profile knows groups.
     pub(crate) estimates: Option<Box<PathEstimates>>,
-    pub(crate) app_limited: bool,
+    pub(crate) app_limit: AppLimit,
     pub(crate) counters: PathCounters,
     pub(crate) last_received: Option<Instant>,
     /// Whether the peer fell silent, at a client.
@@ -218,7 +220,7 @@ impl Path {
             incoming: LossRate::new(),
             losses: LossWatch::default(),
             estimates: None,
-            app_limited: true,
+            app_limit: AppLimit::new(now),
             counters: PathCounters::default(),
             last_received: None,
             quiet: Quiet::default(),

@@ -19,7 +19,7 @@ impl CryptoReceive {
     /// A CRYPTO frame arrived.
     ///
     /// # Errors
-    /// It reaches more than 64 KiB beyond what was read.
+    /// It reaches more than 64 KiB beyond what was read, or leaves more than 64 pieces with gaps between them.
     pub(crate) fn on_received(&mut self, offset: u64, data: &[u8]) -> Result<(), TransportError> {
         let end = offset.saturating_add(data.len() as u64);
         if end > self.read + MAX_BUFFER {
@@ -37,6 +37,11 @@ impl CryptoReceive {
         }
         self.buffer[from..to].copy_from_slice(&data[(start - offset) as usize..]);
         self.received.insert(start..end);
+        if self.received.len() > MAX_PIECES {
+            return Err(TransportError::crypto_buffer(
+                "handshake data with too many gaps",
+            ));
+        }
         Ok(())
     }
 
@@ -58,6 +63,9 @@ impl CryptoReceive {
 
 /// More than any handshake needs (RFC 9000 §7.5 asks for 4096 bytes).
 const MAX_BUFFER: u64 = 64 << 10;
+/// A piece is a packet of 1200 bytes at least: of so many bytes there are no more pieces, and to
+/// put one between thousands takes long.
+const MAX_PIECES: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -87,5 +95,16 @@ mod tests {
         receive.on_received(0, b"a").unwrap();
         assert_eq!(receive.read(), Some(Bytes::from_static(b"a")));
         receive.on_received(MAX_BUFFER, b"x").unwrap();
+    }
+
+    #[test]
+    fn a_peer_cannot_make_us_sort_more_pieces_than_a_handshake_has() {
+        let mut receive = CryptoReceive::default();
+        let mut odd = (0..).map(|piece| 2 * piece + 1);
+        for offset in odd.by_ref().take(MAX_PIECES) {
+            receive.on_received(offset, b"x").unwrap();
+        }
+        let error = receive.on_received(odd.next().unwrap(), b"x").unwrap_err();
+        assert_eq!(error.code, TransportError::CRYPTO_BUFFER_EXCEEDED);
     }
 }

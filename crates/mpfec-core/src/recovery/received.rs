@@ -120,12 +120,11 @@ impl ReceivedPackets {
         self.policy.has_pending()
     }
 
-    /// What to acknowledge, in descending order: at most 32 ranges.
+    /// What to acknowledge, in descending order.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone {
         self.ranges
             .iter()
             .rev()
-            .take(MAX_ACK_RANGES)
             .map(|range| range.start..=range.end - 1)
     }
 
@@ -156,10 +155,10 @@ impl ReceivedPackets {
         self.policy.set_packet_time(packet_time);
     }
 
-    /// An ACK of all [`ranges`](Self::ranges) left.
-    pub(crate) fn on_ack_sent(&mut self) {
+    /// An ACK of the first `told` of the [`ranges`](Self::ranges) left: as many as had room in it.
+    pub(crate) fn on_ack_sent(&mut self, told: usize) {
         self.policy.on_ack_sent();
-        let Some(oldest) = self.ranges().last() else {
+        let Some(oldest) = self.ranges().take(told).last() else {
             return;
         };
         let Some(largest) = self.largest else { return };
@@ -194,8 +193,6 @@ impl ReceivedPackets {
 
 /// Ranges that wait to be acknowledged.
 const MAX_RANGES: usize = 256;
-/// Ranges in one ACK.
-const MAX_ACK_RANGES: usize = 32;
 /// ACKs under way that are remembered.
 const MAX_REPORTS: usize = 64;
 
@@ -232,7 +229,7 @@ mod tests {
             let now = start + gap * index;
             assert!(received.on_received(now, number, Eliciting::Soon, None));
             if received.ack_due(now) {
-                received.on_ack_sent();
+                received.on_ack_sent(MAX_RANGES);
                 acks += 1;
             }
         }
@@ -273,7 +270,7 @@ mod tests {
         assert!(received.has_unsent() && !received.ack_due(epoch));
         assert_eq!(received.ack_timer(), Some(epoch + MAX_ACK_DELAY));
         assert!(received.ack_due(epoch + MAX_ACK_DELAY));
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         assert_eq!((received.ack_timer(), received.has_unsent()), (None, false));
     }
 
@@ -304,7 +301,7 @@ mod tests {
                 let now = epoch + micros(1000 * from + gap * (number - from));
                 assert!(received.on_received(now, number, Eliciting::Late, None));
                 if received.ack_due(now) {
-                    received.on_ack_sent();
+                    received.on_ack_sent(MAX_RANGES);
                     acks += 1;
                 }
             }
@@ -321,7 +318,7 @@ mod tests {
         let end = epoch + Duration::from_secs(9);
         assert!(received.on_received(end, 3000, Eliciting::Late, Some(Ecn::Ce)));
         assert!(received.ack_due(end), "marked");
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         for number in 3001..3003 {
             assert!(!received.ack_due(end), "{number}");
             assert!(received.on_received(end, number, Eliciting::Soon, None));
@@ -339,7 +336,7 @@ mod tests {
             for number in 0..100 {
                 received.on_received(epoch, number, Eliciting::Soon, None);
             }
-            received.on_ack_sent();
+            received.on_ack_sent(MAX_RANGES);
             let wait = Duration::from_millis(wait_ms);
             assert!(received.on_received(epoch, 100, Eliciting::Late, None));
             assert!(!received.ack_due(epoch + wait - micros(1)));
@@ -371,10 +368,10 @@ mod tests {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         assert!(received.on_received(epoch, 1, Eliciting::Soon, None));
         assert!(received.ack_due(epoch), "0 is missing");
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         assert!(received.on_received(epoch, 2, Eliciting::Soon, Some(Ecn::Ce)));
         assert!(received.ack_due(epoch), "marked");
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         assert!(received.on_received(epoch, 3, Eliciting::Soon, Some(Ecn::Ce)));
         assert!(!received.ack_due(epoch), "still marked");
     }
@@ -401,7 +398,7 @@ mod tests {
             received.on_received(epoch, number, Eliciting::Soon, None);
         }
         assert_eq!(received.ranges().collect::<Vec<_>>(), [9..=9, 4..=5, 0..=2]);
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         received.on_ack_acked(9);
         assert_eq!(received.ranges().collect::<Vec<_>>(), [9..=9]);
         assert!(
@@ -416,7 +413,7 @@ mod tests {
         for number in [0, 1, 5] {
             received.on_received(epoch, number, Eliciting::Soon, None);
         }
-        received.on_ack_sent();
+        received.on_ack_sent(MAX_RANGES);
         assert!(received.on_received(epoch, 3, Eliciting::Soon, None));
         received.on_ack_acked(5);
         assert!(received.ranges().any(|range| range.contains(&3)));
@@ -427,13 +424,12 @@ mod tests {
         let (mut received, epoch) = (ReceivedPackets::new(MAX_ACK_DELAY), epoch());
         for number in (0..100_000).step_by(2) {
             received.on_received(epoch, number, Eliciting::Soon, None);
-            received.on_ack_sent();
+            received.on_ack_sent(MAX_RANGES);
         }
         assert_eq!(
             (received.ranges.len(), received.reports.len()),
             (MAX_RANGES, MAX_REPORTS)
         );
-        assert_eq!(received.ranges().count(), MAX_ACK_RANGES);
     }
 
     #[test]
@@ -460,11 +456,12 @@ mod tests {
     }
 
     proptest! {
-        /// The peer learns of every packet, whichever ACKs get through, as long as the last
-        /// ones do and not more is missing than an ACK can tell.
+        /// The peer learns of every packet, whichever ACKs get through and however few ranges had
+        /// room in them, as long as the last one tells all that it was not told of.
         #[test]
         fn every_packet_is_reported_until_the_peer_knows(
             arrivals in prop::collection::vec(0_u64..60, 1..80),
+            told in 1_usize..6,
             delivered in prop::collection::vec(any::<bool>(), 80),
         ) {
             let (mut received, epoch) = (ReceivedPackets::new(Duration::ZERO), epoch());
@@ -475,8 +472,9 @@ mod tests {
                     arrived.insert(number);
                     let largest = received.largest().unwrap();
                     prop_assert_eq!(received.ranges().next().map(|range| *range.end()), Some(largest));
-                    under_way.push_back((largest, delivered, received.ranges().flatten().collect()));
-                    received.on_ack_sent();
+                    let said = received.ranges().take(told).flatten().collect();
+                    under_way.push_back((largest, delivered, said));
+                    received.on_ack_sent(told);
                 }
                 if under_way.len() > 3 {
                     let (largest, delivered, said) = under_way.pop_front().unwrap();

@@ -13,7 +13,7 @@
 //! warmup_s = 5                      # before it: what happens then does not count (0)
 //! start_s = 0                       # before that: cross traffic alone (0)
 //! sample_s = 1                      # width of the steps of a time series, from 0.01 (1)
-//! recv_buffer_kib = 128             # what the receiver may hold, 16 to 4194304 (8192 per stream, 12288)
+//! recv_buffer_kib = 128             # what the receiver may hold, 16 to 4194304 (12288, which grows to 65536)
 //! send_buffer_kib = 128             # what the sender may be ahead (65536)
 //! block_symbols = 64                # source symbols in a block at most, 1 to 1024 (64)
 //! use_paths = ["A", "B"]            # the paths that there are (all); for cases with fewer of them

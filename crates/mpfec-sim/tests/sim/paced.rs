@@ -215,3 +215,55 @@ fn links_that_stand_still_for_a_moment_remain_protected_though_they_lose_nothing
     let repair = metric(&run(&scenario(&text), 0, 1), "repair_percent");
     assert!(repair >= 6.0, "{repair:.1} %");
 }
+
+/// The far path could carry everything alone, in 57 ms; the near one helps a little, and
+/// acknowledgements come back on it.
+fn blocks_beside_a_near_path(near: &str) -> Scenario {
+    scenario(&format!(
+        r#"
+name = "near"
+warmup_s = 5
+duration_s = 20
+application = {{ kind = "blocks", best_path_load_percent = 70 }}
+
+[[path]]
+name = "near"
+{near}
+
+[[path]]
+name = "far"
+both = {{ rate_mbps = 29, delay_ms = 46, queue_packets = 511 }}
+
+[[variant]]
+profile = "auto"
+"#
+    ))
+}
+
+/// Pauses between acknowledgements were not seen, so that the far path passed for one that carries no
+/// more than that, and was drained now and then.
+#[test]
+fn a_path_is_not_held_back_for_pauses_between_acknowledgements() {
+    let scenario = blocks_beside_a_near_path(
+        "both = { rate_mbps = 1.2, delay_ms = 6.5, queue_packets = 5 }\n\
+         forward = { loss_percent = 5 }",
+    );
+    for seed in 1..=4 {
+        let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.p99");
+        assert!(delay <= 58.5, "seed {seed}: {delay:.1} ms");
+    }
+}
+
+/// Where answers to the peer's own probes get lost, it takes the near path for dead though what is sent
+/// on it arrives, and acknowledges on the far one.
+#[test]
+fn a_path_that_is_wrongly_taken_for_dead_goes_on_bringing_acknowledgements() {
+    let scenario = blocks_beside_a_near_path(
+        "both = { rate_mbps = 3, delay_ms = 6.5, queue_packets = 10 }\n\
+         forward = { burst = { percent = 26, length = 2.1 } }",
+    );
+    for seed in 1..=6 {
+        let delay = metric(&run(&scenario, 0, seed), "block_delay_ms.p99");
+        assert!(delay <= 62.0, "seed {seed}: {delay:.1} ms");
+    }
+}

@@ -166,29 +166,3 @@ fn one_end_may_send_parity_and_the_other_not() {
         assert_eq!(counts.rebuilt > 0, sends(server), "{server}");
     }
 }
-
-#[test]
-#[ignore = "takes minutes, and prints a table: run with --release --ignored --nocapture"]
-#[expect(clippy::print_stdout, reason = "the table is what it is for")]
-fn dfec_beside_mptcp_in_the_papers_setups() {
-    for setup in Setup::built_in() {
-        if !setup.name.starts_with("dfec") {
-            continue;
-        }
-        let name = setup.name.clone();
-        let scene = scene().setup(setup);
-        let ratio = ratio(&scene, Profile::DFEC, Profile::MPTCP, mib(24));
-        let (took, net) = transfer(&scene, Profile::DFEC, mib(24));
-        print!("{name:14} {ratio:5.2} of the time of mptcp; {took:8.2?}");
-        for path in ["b1", "b2"] {
-            let stats = net.path_stats(path);
-            let overhead = 100.0 * stats.parity.sent_bytes as f64 / stats.sent_bytes as f64;
-            let ratio = stats.parity.ratio.unwrap_or_default();
-            print!(
-                "; {path}: {} packets, {overhead:.1} % parity, ratio {ratio:.0}",
-                stats.sent_packets
-            );
-        }
-        println!();
-    }
-}

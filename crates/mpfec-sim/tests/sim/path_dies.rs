@@ -222,3 +222,22 @@ fn the_survivor_carries_all_it_can_within_half_a_second() {
         );
     }
 }
+
+/// Acknowledgements of the far path came back on the near one, and take longer from then on.
+#[test]
+fn a_far_path_is_not_given_up_when_a_near_one_dies() {
+    for seed in 1..=4 {
+        for direction in DIRECTIONS {
+            let mut net = scene()
+                .path("near", mbit(20), ms(13))
+                .path("far", mbit(29), ms(92))
+                .seed(seed)
+                .connect();
+            net.at(secs(2), "near", direction, Change::Cut);
+            net.send(mib(20));
+            net.run_for(secs(4));
+            assert_eq!(net.times_suspected("near"), 1, "{seed} {direction:?}");
+            assert_eq!(net.times_suspected("far"), 0, "{seed} {direction:?}");
+        }
+    }
+}

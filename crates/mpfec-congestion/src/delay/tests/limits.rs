@@ -118,6 +118,7 @@ impl World {
             packets,
             in_flight: self.control.cwnd(),
             app_limited: flags.0,
+            idle: if flags.0 { rtt } else { Duration::ZERO },
             rtt: &self.rtt,
             route: self.route,
             way_back: self.way_back,

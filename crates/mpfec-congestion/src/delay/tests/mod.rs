@@ -188,6 +188,7 @@ impl Link {
             packets,
             in_flight: in_flight as u64 * u64::from(self.mss),
             app_limited,
+            idle: if app_limited { rtt } else { Duration::ZERO },
             rtt: &self.rtt,
             route: self.route,
             way_back: self.is_timed.then_some((1e6 * self.held_up) as i64),

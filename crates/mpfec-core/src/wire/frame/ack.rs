@@ -121,8 +121,8 @@ impl Ack {
     pub(crate) const SENT_RANGES: usize = 32;
 
     /// Appends an acknowledgement of `ranges`, which descend and do not touch, to `out`:
-    /// the first 32 of them, or as many as fit into `room` bytes. Returns the bytes written,
-    /// 0 if not even the first range fits or there is none.
+    /// the first 32 of them, or as many as fit into `room` bytes. Returns how many it tells of:
+    /// none if not even the first one fits, and then nothing is appended.
     pub(crate) fn encode(
         facts: &AckFacts,
         ranges: impl Iterator<Item = RangeInclusive<u64>> + Clone,
@@ -167,7 +167,6 @@ impl Ack {
             })
             .count();
 
-        let start = out.len();
         out.push(facts.ty());
         if let Some(path) = facts.path {
             varint::encode(u64::from(path), out);
@@ -183,7 +182,7 @@ impl Ack {
         ecn.iter()
             .flatten()
             .for_each(|count| varint::encode(*count, out));
-        out.len() - start
+        1 + further
     }
 
     pub(super) fn parse(ty: u8, reader: &mut Reader<'_>) -> Result<Self, Malformed> {

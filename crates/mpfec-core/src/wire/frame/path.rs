@@ -19,7 +19,7 @@ plain_frame! {
     /// A path is closed for good.
     PathAbandon = PATH_ABANDON => {
         path: u32,
-        /// Why: 0 or an application's code.
+        /// Why: 0 is the only code so far.
         code: u64,
     }
 }
