@@ -33,7 +33,6 @@ impl Sender {
             id: PathId(slot as u32),
             slot,
             srtt: Duration::from_millis(rtt),
-            min_rtt: Duration::from_millis(rtt),
             rttvar: Duration::from_millis(rtt / 8),
             rto: Duration::from_millis(rtt * 2),
             one_way: Duration::from_millis(rtt / 2),

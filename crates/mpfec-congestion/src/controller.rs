@@ -169,15 +169,11 @@ pub struct CongestionEvent<'a> {
     pub now: Instant,
     /// When the newest of the lost (or marked) packets was sent.
     pub sent_at: Instant,
-    /// Bytes lost; zero for marks.
-    pub bytes: u64,
     /// Packets lost; zero for marks.
     pub packets: u32,
     /// Runs of consecutive packet numbers among those lost; one that goes on from the event
     /// before was counted there.
     pub runs: u32,
-    /// Bytes still in flight, the lost no longer counted.
-    pub in_flight: u64,
     /// Marks (RFC 3168), not losses.
     pub ecn: bool,
     /// What the code has made up for, these losses included; as in [`Ack`].
@@ -209,8 +205,6 @@ pub struct Subflow {
     pub srtt: Duration,
     /// Bytes per second really delivered; 0 while unknown.
     pub delivery_rate: u64,
-    /// Largest packet in bytes.
-    pub mss: u16,
     /// Its controller [holds packets back](CongestionController::drains).
     pub drains: Drains,
 }

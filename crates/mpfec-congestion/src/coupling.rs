@@ -76,7 +76,6 @@ pub(crate) mod tests {
             cwnd: packets * 1000,
             srtt: Duration::from_millis(rtt_ms),
             delivery_rate: 1_000_000,
-            mss: 1000,
             drains: Drains::No,
         }
     }

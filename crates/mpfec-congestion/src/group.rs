@@ -199,10 +199,8 @@ mod tests {
             self.control.on_congestion_event(&CongestionEvent {
                 now: self.now,
                 sent_at: self.now,
-                bytes: 1000,
                 packets: 1,
                 runs: 1,
-                in_flight: 9000,
                 ecn: false,
                 coding: CodingFeedback {
                     retransmits,

@@ -23,7 +23,7 @@
 //! controller.on_packet_sent(start, 12_000, 12_000);
 //! let now = start + Duration::from_millis(50);
 //! rtt.update(now, now - start, Duration::ZERO);
-//! let me = Subflow { cwnd: 12_000, srtt: rtt.smoothed(), delivery_rate: 0, mss: 1200, drains: Drains::No };
+//! let me = Subflow { cwnd: 12_000, srtt: rtt.smoothed(), delivery_rate: 0, drains: Drains::No };
 //! controller.on_ack(&Ack {
 //!     now,
 //!     sent_at: start,

@@ -51,10 +51,8 @@ fn loss<'a>(now: Instant, rtt: &'a RttEstimator) -> CongestionEvent<'a> {
     CongestionEvent {
         now,
         sent_at: now - ms(1),
-        bytes: MSS,
         packets: 1,
         runs: 1,
-        in_flight: 0,
         ecn: false,
         coding: CodingFeedback::default(),
         rtt,
@@ -67,7 +65,6 @@ fn subflow(packets: u64, srtt: Duration) -> Subflow {
         cwnd: packets * MSS,
         srtt,
         delivery_rate: 1_000_000,
-        mss: MSS as u16,
         drains: Drains::No,
     }
 }

@@ -97,7 +97,6 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
         cwnd: 0,
         srtt: Duration::ZERO,
         delivery_rate: 0,
-        mss: 1200,
         drains: Drains::No,
     };
     let mut coding = CodingFeedback::default();
@@ -113,7 +112,6 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
             cwnd: controller.cwnd(),
             srtt: rtt.smoothed(),
             delivery_rate: 1_000_000,
-            mss,
             drains: Drains::No,
         };
         let subflows = [own, sibling];
@@ -176,10 +174,8 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                 controller.on_congestion_event(&CongestionEvent {
                     now,
                     sent_at: lost.last().map_or(now, |packet| packet.0),
-                    bytes: lost.iter().map(|packet| packet.1).sum(),
                     packets: u32::from(packets),
                     runs: 1,
-                    in_flight: in_flight.iter().map(|packet| packet.1).sum(),
                     ecn,
                     coding,
                     rtt: &rtt,
@@ -204,7 +200,6 @@ fn run(kind: ControllerKind, operations: &[Operation]) -> Result<(), TestCaseErr
                     cwnd,
                     srtt,
                     delivery_rate,
-                    mss: 1200,
                     drains: Drains::No,
                 };
             }

@@ -132,7 +132,6 @@ mod tests {
             id: PathId(slot as u32),
             slot,
             srtt: Duration::from_millis(rtt),
-            min_rtt: Duration::from_millis(rtt),
             rttvar: Duration::ZERO,
             rto: Duration::from_millis(rtt),
             one_way: Duration::from_millis(one_way),

@@ -26,7 +26,6 @@
 //!         id: PathId(id),
 //!         slot: id as usize,
 //!         srtt: 2 * one_way,
-//!         min_rtt: 2 * one_way,
 //!         rttvar: one_way / 10,
 //!         rto: 4 * one_way,
 //!         one_way,

@@ -28,8 +28,6 @@ pub struct PathView {
     pub slot: usize,
     /// Smoothed round-trip time (RFC 9002 §5.3).
     pub srtt: Duration,
-    /// Smallest round-trip time seen.
-    pub min_rtt: Duration,
     /// Mean deviation of the round-trip time (RFC 9002 §5.3).
     pub rttvar: Duration,
     /// Time after which an unanswered packet is given up (`RTO_f` of FMTCP Eq. 8).
@@ -130,7 +128,6 @@ impl PathView {
             id: PathId(slot as u32),
             slot,
             srtt: rtt,
-            min_rtt: rtt,
             rttvar: rtt / 8,
             rto: 2 * rtt,
             one_way: rtt / 2,

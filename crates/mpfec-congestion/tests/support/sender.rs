@@ -269,7 +269,6 @@ impl Sender {
             cwnd: self.controller.cwnd(),
             srtt: self.rtt.smoothed(),
             delivery_rate: self.delivery_rate,
-            mss: PACKET as u16,
             drains: Drains::No,
         };
         let others = self.delivery_rate as f64 * (1.0 / self.part - 1.0);
@@ -317,10 +316,8 @@ impl Sender {
             self.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
-                bytes: u64::from(lost) * PACKET,
                 packets: lost,
                 runs,
-                in_flight: self.in_flight,
                 ecn: false,
                 coding: CodingFeedback::default(),
                 rtt: &self.rtt,

@@ -358,10 +358,8 @@ impl Connection {
         path.controller.on_congestion_event(&CongestionEvent {
             now,
             sent_at,
-            bytes: 0,
             packets: 0,
             runs: 0,
-            in_flight: path.space.bytes_in_flight(),
             ecn: true,
             coding: CodingFeedback::default(),
             rtt: &path.rtt,

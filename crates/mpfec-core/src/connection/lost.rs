@@ -90,10 +90,8 @@ impl Connection {
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
-                bytes,
                 packets: packets as u32,
                 runs,
-                in_flight: path.space.bytes_in_flight(),
                 ecn: false,
                 coding,
                 rtt: &path.rtt,

@@ -204,10 +204,8 @@ impl Connection {
             path.controller.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
-                bytes: u64::from(path.mtu.current()),
                 packets: 1,
                 runs: 1,
-                in_flight: path.space.bytes_in_flight(),
                 ecn: false,
                 coding: CodingFeedback::default(),
                 rtt: &path.rtt,

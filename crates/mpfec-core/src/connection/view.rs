@@ -81,7 +81,6 @@ fn view(path: &Path, now: Instant, way_back: Duration) -> PathView {
         id: PathId(path.id),
         slot: path.slot,
         srtt,
-        min_rtt: path.rtt.min(),
         rttvar: path.rtt.var(),
         rto: path.pto_base(),
         one_way: srtt.saturating_sub(way_back).max(srtt / 4),
@@ -123,7 +122,6 @@ pub(crate) fn subflows(paths: &PathSet) -> SmallVec<[Subflow; 8]> {
             cwnd: path.controller.cwnd(),
             srtt: path.srtt(),
             delivery_rate: path.delivery_rate,
-            mss: path.mtu.current(),
             drains: path.controller.drains(),
         })
         .collect()

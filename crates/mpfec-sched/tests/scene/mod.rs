@@ -22,7 +22,6 @@ pub(crate) fn path(slot: usize, mbit: f64, rtt: Duration, loss: f64) -> PathView
         id: PathId(slot as u32),
         slot,
         srtt: rtt,
-        min_rtt: rtt,
         rttvar: rtt / 8,
         rto: rtt * 2,
         one_way: rtt / 2,

@@ -104,7 +104,6 @@ impl World {
             cwnd: self.control.cwnd(),
             srtt: rtt,
             delivery_rate: rate.unwrap_or(0),
-            mss: self.mss,
             drains: self.control.drains(),
         };
         let sibling = Subflow {
@@ -141,10 +140,8 @@ impl World {
         self.control.on_congestion_event(&CongestionEvent {
             now: self.now,
             sent_at: self.now.checked_sub(age).unwrap_or(self.now),
-            bytes: 0,
             packets,
             runs: 1,
-            in_flight: 0,
             ecn,
             coding: CodingFeedback::default(),
             rtt: &self.rtt,

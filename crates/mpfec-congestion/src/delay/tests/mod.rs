@@ -156,7 +156,6 @@ impl Link {
             cwnd: self.control.cwnd(),
             srtt: self.rtt.smoothed(),
             delivery_rate: 1_000_000,
-            mss: self.mss,
             drains: self.control.drains(),
         };
         let sibling = Subflow {
@@ -205,10 +204,8 @@ impl Link {
         self.control.on_congestion_event(&CongestionEvent {
             now: self.now,
             sent_at,
-            bytes: u64::from(packets) * u64::from(self.mss),
             packets,
             runs: 1,
-            in_flight: 0,
             ecn: false,
             coding: CodingFeedback::default(),
             rtt: &self.rtt,

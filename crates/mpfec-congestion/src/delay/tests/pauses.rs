@@ -55,6 +55,25 @@ fn round(control: &mut Delay, delay: f64, in_flight: f64) {
     control.on_round(&round, length);
 }
 
+/// No acknowledgement need fall into a pause: what the application wrote is not what the path carries.
+#[test]
+fn rounds_with_pauses_between_acknowledgements_do_not_lower_the_rate() {
+    for has_paused in [true, false] {
+        let mut control = known();
+        control.rate = 300.0;
+        for _ in 0..20 {
+            let mut round = Round::new();
+            round.acked = 200.0 * FLOOR;
+            (round.rise_min, round.rise_max) = (0.0, 0.005);
+            round.in_flight_max = 20.0;
+            round.has_paused = has_paused;
+            control.on_round(&round, FLOOR);
+        }
+        let expected = if has_paused { 300.0 } else { 200.0 };
+        assert!((control.rate - expected).abs() < 5.0, "{}", control.rate);
+    }
+}
+
 #[test]
 fn a_queue_that_stands_for_three_rounds_is_not_that_of_an_application_that_pauses() {
     let mut control = known();
