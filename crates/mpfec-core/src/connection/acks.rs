@@ -85,8 +85,9 @@ fn owes_itself(path: &Path) -> bool {
 }
 
 /// Whether acknowledgements took this path until it fell silent, and those on a path of `srtt` are
-/// not there yet. Until then the peer would hear nothing and give up what it has sent on all paths;
-/// and what lost one host's packets may let the other's through.
+/// not there yet, or something arrives on it all the same. Without a copy the peer would hear nothing
+/// and give up what it has sent on all paths; and what lost one host's packets may let the other's
+/// through.
 fn was_way_before(path: &Path, srtt: Duration, now: Instant) -> bool {
     let is_on_its_way = |silent| path.was_heard_lately(now) || silent < srtt;
     path.srtt() < srtt && path.silent_for(now).is_some_and(is_on_its_way)
