@@ -89,8 +89,8 @@ fn owes_itself(path: &Path) -> bool {
 /// and give up what it has sent on all paths; and what lost one host's packets may let the other's
 /// through.
 fn was_way_before(path: &Path, srtt: Duration, now: Instant) -> bool {
-    let is_on_its_way = |silent| path.was_heard_lately(now) || silent < srtt;
-    path.srtt() < srtt && path.silent_for(now).is_some_and(is_on_its_way)
+    let is_of_use = |silent| path.was_heard_lately(now) || silent < srtt;
+    path.srtt() < srtt && path.silent_for(now).is_some_and(is_of_use)
 }
 
 /// Whether a copy of acknowledgements that left elsewhere is due on the path.
