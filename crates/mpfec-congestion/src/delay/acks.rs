@@ -69,10 +69,8 @@ impl Delay {
         let around = lost_sent_at.and_then(|sent_at| self.departures.around(sent_at));
         losses.delay = around.filter(|_| self.is_app_limited());
         let lost = losses.lost;
-        self.intact = match lost {
-            0 => self.intact + f64::from(ack.packets),
-            _ => 0.0,
-        };
+        let intact = self.intact + f64::from(ack.packets);
+        self.intact = if lost == 0 { intact } else { 0.0 };
         self.look_for_policer(ack, rise, lost as f64);
         self.note_bursts(f64::from(ack.packets), queued, lost as f64, around);
         let lesson = self.lesson();
