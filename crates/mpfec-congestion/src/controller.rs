@@ -158,7 +158,12 @@ impl Ack<'_> {
     /// it may grow (RFC 9002 §7.8). More than half of the window in use is enough: pacing keeps
     /// the rest free for a while.
     pub(crate) fn fills(&self, cwnd: u64) -> bool {
-        !self.app_limited || self.in_flight.saturating_add(self.bytes) > cwnd / 2
+        !self.app_limited || self.uses_half_of(cwnd)
+    }
+
+    /// Whether more than half of the window was in use, whatever limited the sender.
+    pub(crate) fn uses_half_of(&self, cwnd: u64) -> bool {
+        self.in_flight.saturating_add(self.bytes) > cwnd / 2
     }
 }
 

@@ -212,7 +212,9 @@ impl Delay {
     pub(super) fn startup_on_ack(&mut self, ack: &Ack<'_>, delay: f64, lost: u64) {
         self.reconsider_first_window(ack);
         let floor = self.floor_seconds();
-        let may_grow = ack.fills(self.window_bytes());
+        // An application that pauses never fills what doubles in each of its bursts.
+        let window = self.window_bytes();
+        let may_grow = ack.fills(window) && (!self.pauses() || ack.uses_half_of(window));
         let stretched = self.stretched();
         let limit = self.least_delay();
         let Mode::Startup(startup) = &mut self.mode else {

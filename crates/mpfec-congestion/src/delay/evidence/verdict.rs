@@ -128,7 +128,8 @@ impl Evidence {
     /// Whether the share of the packets that was lost of late, at whatever delay, exceeds what the link loses
     /// by itself, in bursts as long as its losses have, by more than `tolerated` and chance.
     pub(in crate::delay) fn loses_beyond_chance(&self, tolerated: f64) -> bool {
-        let explained = (self.baseline + tolerated) * self.recent.packets;
+        let own = self.low.lost / (self.low.packets + UNPROVEN);
+        let explained = (self.baseline.min(own) + tolerated) * self.recent.packets;
         let dispersion = self.dispersion();
         self.recent.lost > explained + SIGMAS * (dispersion * explained).sqrt() + dispersion
     }
@@ -152,6 +153,8 @@ impl Evidence {
     }
 }
 
+/// Packets without a loss that a few may be among, one of which start-up has overrun: so many prove little.
+const UNPROVEN: f64 = 100.0;
 /// Standard deviations that are no chance.
 const SIGMAS: f64 = 3.0;
 /// Losses at high delay that are soon there by chance where delays vary.

@@ -438,3 +438,18 @@ fn a_mark_ends_start_up() {
     assert_ne!(link.control.state(), "startup");
     assert!(!link.control.marked, "answered");
 }
+
+/// The first packets of a burst leave while there is more to send, so that nothing says of them that the
+/// application limits.
+#[test]
+fn bursts_of_an_application_that_pauses_do_not_open_a_window_that_they_do_not_fill() {
+    let mut link = Link::new(1000.0, 0.2, 500.0);
+    for _ in 0..40 {
+        for (in_flight, app_limited) in [(10.0, false), (5.0, true)] {
+            link.now += Duration::from_millis(100);
+            link.ack(5, Duration::from_millis(200), in_flight, app_limited);
+        }
+    }
+    assert_eq!(link.control.state(), "startup");
+    assert!(window(&link) <= 40.0, "{} packets", window(&link));
+}
