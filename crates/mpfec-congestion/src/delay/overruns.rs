@@ -105,6 +105,14 @@ impl Overruns {
         self.unanswered.shows_queue(0.0, CUTS, dispersion)
     }
 
+    /// Share that the link loses by itself at most, as far as what did not wait tells: 1 if that is little.
+    pub(super) fn most_of_link(&self, dispersion: f64) -> f64 {
+        let Count { packets, lost } = self.lately.low;
+        let share = (lost + 1.0) / (packets + 2.0);
+        let error = (dispersion * share * (1.0 - share) / packets.max(1.0)).sqrt();
+        (share + MOST * error).min(1.0)
+    }
+
     /// How many times what the path carries bursts may be paced at; `None` if they overrun
     /// nothing.
     pub(super) fn pace(&self) -> Option<f64> {
@@ -122,6 +130,8 @@ const TOLERATED: f64 = 0.02;
 /// Standard deviations that slow bursts, and that cut the window.
 const PACES: f64 = 2.0;
 const CUTS: f64 = 2.5;
+/// The same, that leave room for what the link loses.
+const MOST: f64 = 3.0;
 /// What remains of the pace after a round of overruns, and what becomes of it after another.
 const SLOWS: f64 = 0.9;
 const RECOVERS: f64 = 1.003;
@@ -163,6 +173,15 @@ mod tests {
     fn what_the_link_loses_with_and_without_a_queue_slows_nothing() {
         for link in [0.0, 0.03, 0.2] {
             assert_eq!(after(200, link, 0.0).pace(), None, "{link}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_wait_shows_how_much_the_link_loses_at_most() {
+        assert_eq!(Overruns::default().most_of_link(1.0), 1.0);
+        for link in [0.0, 0.03, 0.2] {
+            let most = after(40, link, 0.3).most_of_link(1.0);
+            assert!((link..link + 0.13).contains(&most), "{link}: {most}");
         }
     }
 

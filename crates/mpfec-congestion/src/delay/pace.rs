@@ -114,7 +114,7 @@ impl Delay {
     /// Packets per second that leave where so many are delivered: these, and what refills the
     /// losses.
     pub(super) fn refilled(&self, delivered: f64) -> f64 {
-        delivered / (1.0 - self.evidence.baseline().min(MAX_REFILL))
+        refill(delivered, self.evidence.baseline())
     }
 
     /// Packets per second that the window stands for, a drain aside, as far as they were delivered
@@ -176,11 +176,23 @@ impl Delay {
         if !are_bursts {
             return None;
         }
-        let stretch = self.stretch.rate()?;
+        // In a queue of a few packets six seldom wait one behind the other.
+        let stretch = self.stretch.rate().unwrap_or(self.carried.own());
+        if stretch <= 0.0 {
+            return None;
+        }
         // Packets that arrive together did not all wait one behind the other.
         let passed = self.aggregate().map_or(0.0, |_| self.passed.lately());
-        Some(self.overruns.pace()? * self.refilled(stretch.max(passed)))
+        // What start-up overran, or a burst in a drain, may have passed for the link's own loss.
+        let of_link = self.overruns.most_of_link(self.evidence.dispersion());
+        let refilled = refill(stretch.max(passed), self.evidence.baseline().min(of_link));
+        Some(self.overruns.pace()? * refilled)
     }
+}
+
+/// Packets per second that leave where so many arrive and the link loses the share `lost`.
+fn refill(delivered: f64, lost: f64) -> f64 {
+    delivered / (1.0 - lost.min(MAX_REFILL))
 }
 
 /// Hardly above the rate that the window stands for: bursts would overflow short queues.
