@@ -176,6 +176,7 @@ impl Delay {
         if !are_bursts {
             return None;
         }
+        let pace = self.overruns.pace()?;
         // In a queue of a few packets six seldom wait one behind the other.
         let stretch = self.stretch.rate().unwrap_or(self.carried.own());
         if stretch <= 0.0 {
@@ -186,7 +187,7 @@ impl Delay {
         // What start-up overran, or a burst in a drain, may have passed for the link's own loss.
         let of_link = self.overruns.most_of_link(self.evidence.dispersion());
         let refilled = refill(stretch.max(passed), self.evidence.baseline().min(of_link));
-        Some(self.overruns.pace()? * refilled)
+        Some(pace * refilled)
     }
 }
 

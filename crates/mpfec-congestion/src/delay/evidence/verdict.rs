@@ -153,7 +153,7 @@ impl Evidence {
     }
 }
 
-/// Packets without a loss that a few may be among, one of which start-up has overrun: so many prove little.
+/// Packets that count as seen besides, none of them lost: one of a few that start-up overran proves little.
 const UNPROVEN: f64 = 100.0;
 /// Standard deviations that are no chance.
 const SIGMAS: f64 = 3.0;
