@@ -50,11 +50,16 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
                         output.say(&format!("measured with {from}"));
                         output.event(&Event::Complete { ok: true, from: Some(from) });
                     }
-                    Err(error) if !args.once => output.error(error),
+                    Err(error) if !args.once || !sessions.is_empty() => output.error(error),
                     Err(_) => {}
                 }
-                if args.once {
+                // What is under way goes on, and one that has failed is not the one that was waited for.
+                if args.once && (result.is_ok() || sessions.is_empty()) {
                     service.endpoint.refuse_new();
+                    let mut result = result;
+                    while let Some(ended) = sessions.join_next().await {
+                        result = result.and(ended.map_or(Ok(()), |(_, result)| result));
+                    }
                     let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
                     return result;
                 }

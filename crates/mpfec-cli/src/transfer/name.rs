@@ -78,11 +78,15 @@ impl SafePath {
     }
 }
 
-/// Text from a peer without what would move a terminal's cursor.
+/// Text from a peer without what would move a terminal's cursor, or show its letters in another order.
 pub(crate) fn plain_text(text: &str) -> String {
+    const ORDER: &[char] = &[
+        '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}', '\u{202a}', '\u{202b}',
+        '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+    ];
     text.chars()
         .map(|letter| {
-            if letter.is_control() {
+            if letter.is_control() || ORDER.contains(&letter) {
                 '\u{fffd}'
             } else {
                 letter
@@ -235,5 +239,11 @@ mod tests {
                 prop_assert!(joined.components().all(|one| matches!(one, std::path::Component::Normal(_))));
             }
         }
+    }
+
+    #[test]
+    fn letters_stay_in_the_order_in_which_they_are() {
+        assert_eq!(plain_text("photo\u{202e}gpj.exe"), "photo\u{fffd}gpj.exe");
+        assert_eq!(plain_text("ü → 写真"), "ü → 写真");
     }
 }

@@ -1,7 +1,7 @@
 //! Where received files go: first under a temporary name, then under their own.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -62,14 +62,14 @@ impl Destination {
     pub(super) fn start(&self, path: &SafePath, is_executable: bool) -> io::Result<Pending> {
         let dir = self.descend(path.parents())?;
         let target = dir.join(path.name());
-        match fs::symlink_metadata(&target) {
+        let existing = match fs::symlink_metadata(&target) {
             Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(_) if !self.overwrite => return Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+            existing => existing.ok().filter(Metadata::is_file),
+        };
         Ok(Pending {
-            file: Self::temporary(&dir, permissions(is_executable))?,
+            file: Self::temporary(&dir, permissions(is_executable, existing.as_ref()))?,
             target,
             overwrite: self.overwrite,
         })
@@ -166,19 +166,19 @@ pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// As a program that makes a file asks for them; the user's mask takes some away.
+/// As a program that makes a file asks for them; the user's mask takes some away. Whoever may not read
+/// or write the file that is replaced may not do so afterwards either.
 #[cfg(unix)]
-fn permissions(is_executable: bool) -> Option<Permissions> {
+fn permissions(is_executable: bool, replaced: Option<&Metadata>) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(if is_executable {
-        0o777
-    } else {
-        0o666
-    }))
+    let all = replaced.map_or(0o666, |replaced| replaced.permissions().mode() & 0o666);
+    // Whoever may read it may run it.
+    let runs = if is_executable { (all & 0o444) >> 2 } else { 0 };
+    Some(Permissions::from_mode(all | runs))
 }
 
 #[cfg(not(unix))]
-fn permissions(_: bool) -> Option<Permissions> {
+fn permissions(_: bool, _: Option<&Metadata>) -> Option<Permissions> {
     None
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mpfec_core::net::{Connection, RecvStream, SendStream};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use super::message::VERSION;
 use super::name::plain_text;
@@ -54,8 +54,7 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
                 transfers.spawn(receiver.clone().serve(connection));
             }
             Some(ended) = transfers.join_next() => {
-                let result = ended.unwrap_or_else(|error| Err(CliError::other("a transfer failed", error)));
-                let result = match result {
+                let result = match outcome(ended) {
                     Ok(Outcome::NoTransfer) => continue,
                     Ok(Outcome::Complete) => {
                         complete += 1;
@@ -63,8 +62,13 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
                     }
                     Err(error) => Err(error),
                 };
-                if args.once {
+                // Others that are under way may be another attempt at what has failed.
+                if args.once && (result.is_ok() || transfers.is_empty()) {
                     service.endpoint.refuse_new();
+                    let mut result = result;
+                    while let Some(ended) = transfers.join_next().await {
+                        result = result.and(outcome(ended).map(|_| ()));
+                    }
                     // The peer knows; this is only so that it can forget.
                     let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
                     return result;
@@ -75,6 +79,10 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
             }
         }
     }
+}
+
+fn outcome(ended: Result<Result<Outcome, CliError>, JoinError>) -> Result<Outcome, CliError> {
+    ended.unwrap_or_else(|error| Err(CliError::other("a transfer failed", error)))
 }
 
 fn invite(output: &Output, service: &Service, destination: &Destination) {
@@ -98,7 +106,7 @@ fn mention_left_over(output: &Output, destination: &Destination) {
             .map(|age| format!(", last written {} ago", units::time(age)));
         output.say(&format!(
             "left over from a receiver that was killed, unless another is writing it now: {} ({}{})",
-            left.path.display(),
+            plain_text(&left.path.display().to_string()),
             units::size(left.bytes),
             age.unwrap_or_default()
         ));
@@ -250,7 +258,12 @@ fn describe(label: &str, bytes: Option<u64>, from: Option<IpAddr>) -> String {
     format!("{label}{size}{from}")
 }
 
-/// Asks on the terminal; no answer means yes.
+/// Whether a line means yes: an empty one does, the end of the input does not.
+fn agrees(line: &str) -> bool {
+    !line.is_empty() && !line.trim().to_ascii_lowercase().starts_with('n')
+}
+
+/// Asks on the terminal.
 async fn confirmed(what: &str) -> Result<bool, CliError> {
     let question = format!("receive {what}? [Y/n] ");
     let asked = tokio::task::spawn_blocking(move || {
@@ -260,7 +273,7 @@ async fn confirmed(what: &str) -> Result<bool, CliError> {
         drop(terminal);
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
-        Ok::<bool, std::io::Error>(!answer.trim().to_ascii_lowercase().starts_with('n'))
+        Ok::<bool, std::io::Error>(agrees(&answer))
     });
     let answer = asked
         .await
@@ -283,6 +296,13 @@ mod tests {
     fn what_a_sender_calls_its_transfer_fits_on_a_line() {
         assert_eq!(shortened("photos (3 files)"), "photos (3 files)");
         assert_eq!(shortened(&"ü".repeat(81)), format!("{}...", "ü".repeat(80)));
+    }
+
+    #[test]
+    fn an_empty_line_agrees_and_the_end_of_the_input_does_not() {
+        for (line, is_yes) in [("\n", true), ("y\n", true), (" No\n", false), ("", false)] {
+            assert_eq!(agrees(line), is_yes, "{line:?}");
+        }
     }
 
     #[test]

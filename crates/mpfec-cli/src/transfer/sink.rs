@@ -1,6 +1,7 @@
 //! Takes the data stream apart and stores what is in it, on a thread that may block.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc as blocking;
@@ -113,6 +114,21 @@ struct Finished {
     name: String,
     hash: Hash,
     result: std::io::Result<PathBuf>,
+}
+
+/// Tells the sink of a file, also if the runtime ends before the file has got its name.
+struct Announced {
+    to: blocking::Sender<Finished>,
+    finished: Option<Finished>,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if let Some(finished) = self.finished.take() {
+            // The sink is gone only if the transfer has failed.
+            let _ = self.to.send(finished);
+        }
+    }
 }
 
 impl Sink<'_> {
@@ -247,15 +263,19 @@ impl Sink<'_> {
             self.take_finished();
         }
         self.unfinished += 1;
-        let finished = self.finished.clone();
-        self.runtime.spawn_blocking(move || {
-            // The sink is gone only if the transfer has failed.
-            let _ = finished.send(Finished {
+        let mut announced = Announced {
+            to: self.finished.clone(),
+            finished: Some(Finished {
                 index,
                 name,
                 hash,
-                result: pending.finish(),
-            });
+                result: Err(ErrorKind::Interrupted.into()),
+            }),
+        };
+        self.runtime.spawn_blocking(move || {
+            if let Some(finished) = &mut announced.finished {
+                finished.result = pending.finish();
+            }
         });
     }
 

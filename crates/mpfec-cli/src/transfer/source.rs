@@ -35,14 +35,15 @@ pub(super) enum Content {
 
 impl Item {
     fn new(path: Vec<Vec<u8>>, content: Content) -> Result<Self, CliError> {
-        SafePath::new(&path).map_err(|error| {
+        let item = Self { path, content };
+        SafePath::new(&item.path).map_err(|error| {
             CliError::new(
                 Exit::Source,
-                format!("cannot send this name: {error}"),
-                "rename it",
+                format!("cannot send {}: {error}", item.display()),
+                "rename it, or pack it: tar -c DIRECTORY | mpfec send TICKET -",
             )
         })?;
-        Ok(Self { path, content })
+        Ok(item)
     }
 
     /// Its path, for people.

@@ -8,7 +8,7 @@ use mpfec_core::net::{Connection, Endpoint, RecvStream, SendStream};
 use mpfec_core::{ClientConfig, ClientTls, Ticket};
 use serde_json::Value;
 
-use crate::support::{LONG, Receiver, send, tree};
+use crate::support::{LONG, Receiver, send, serve, tree};
 
 #[test]
 fn no_name_leads_out_of_the_directory() {
@@ -250,4 +250,20 @@ async fn listen(mut answers: RecvStream) -> Vec<Value> {
         rest = next;
     }
     found
+}
+
+#[test]
+fn a_directory_named_like_commands_to_a_terminal_is_told_of_in_letters() {
+    let dir = tempfile::tempdir().unwrap();
+    let hostile = dir.path().join("d\u{1b}[31m");
+    fs::create_dir(&hostile).unwrap();
+    fs::write(hostile.join(".mpfec-aaaaaa.part"), "left").unwrap();
+    let small = tempfile::NamedTempFile::new().unwrap();
+    let words = ["recv", "--once", "--listen", "127.0.0.1:0", "--dir"];
+    let words = [&words[..], &[dir.path().to_str().unwrap()]].concat();
+    let (receiver, ticket) = serve(&words);
+    send(&ticket, &[small.path().as_os_str()]).end(LONG).done();
+    let ended = receiver.end(LONG);
+    assert!(ended.err.contains("left over"), "{ended:#?}");
+    assert!(!ended.err.contains('\u{1b}'), "{ended:#?}");
 }

@@ -1,6 +1,7 @@
 //! Destinations that exist, are full, or are not there.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -73,6 +74,23 @@ fn what_is_never_replaced_is_told_without_the_advice_to_overwrite_it() {
             assert_eq!(kept, b"old");
         }
     }
+}
+
+#[test]
+fn whoever_may_not_read_a_file_may_not_read_what_replaces_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("key");
+    fs::write(&key, "new").unwrap();
+    let inbox = tempfile::tempdir().unwrap();
+    let old = inbox.path().join("key");
+    fs::write(&old, "old").unwrap();
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).unwrap();
+    let receiver = Receiver::start_in(inbox, &["--overwrite"]);
+    send(&receiver.ticket, &[key.as_os_str()]).end(LONG).done();
+    receiver.process.end(LONG).done();
+    assert_eq!(fs::read(&old).unwrap(), b"new");
+    let mode = fs::metadata(&old).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
