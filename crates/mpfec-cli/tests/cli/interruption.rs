@@ -94,7 +94,7 @@ fn a_receiver_of_one_transfer_ends_no_other_that_is_under_way() {
         .end(LONG)
         .done();
     // Longer than a receiver that has ended waits for its peer.
-    std::thread::sleep(Duration::from_secs(3));
+    within(Duration::from_secs(3), || false);
     slow.feed(b" and end", true);
     slow.end(LONG).done();
     receiver.process.end(LONG).done();

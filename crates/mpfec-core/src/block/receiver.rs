@@ -178,7 +178,7 @@ impl BlockReceiver {
                 "block cut anew too often",
             ));
         }
-        let end = self.contiguous_bytes();
+        let end = self.contiguous_bytes().max(self.taken);
         if end / size.bytes() > self.most() as usize {
             return Err(too_many());
         }

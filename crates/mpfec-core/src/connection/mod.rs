@@ -254,6 +254,11 @@ impl Connection {
         self.streams.accept(dir)
     }
 
+    /// Whether the application has a stream: it opened or took it.
+    pub(crate) fn is_taken(&mut self, stream: StreamId) -> bool {
+        self.streams.is_taken(stream)
+    }
+
     /// Hands bytes to a stream. Returns how many it took.
     ///
     /// # Errors

@@ -65,6 +65,10 @@ impl Endpoint {
         let original = self
             .token_key
             .open(token, datagram.tuple.remote, age, TOKEN_LIFETIME);
+        if original.is_none() && !token.is_empty() {
+            // It expects what only an answer to its own token holds: this copy came from elsewhere.
+            return Routed::Ignored;
+        }
         if original.is_none() && self.routes.handshaking() >= server.retry_above {
             return self.retry(age, initial, &datagram, response);
         }
@@ -165,3 +169,6 @@ const FULL: &str = "the server has as many connections as it may";
 const MIN_CLIENT_DCID: usize = 8;
 /// How long a client may take from a Retry to its answer.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests;

@@ -462,7 +462,10 @@ impl Connection {
     async fn accept(&self, dir: Dir) -> Result<StreamId, CloseReason> {
         let id = self
             .wait_for(&self.guard.0.notify.opened[index(dir)], |state| {
-                state.connection.accept_stream(dir)
+                let id = state.connection.accept_stream(dir)?;
+                // From now on what happens to it is noted.
+                state.stream(id);
+                Some(id)
             })
             .await?;
         // The peer may open another one.

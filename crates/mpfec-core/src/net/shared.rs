@@ -278,6 +278,10 @@ impl ConnectionShared {
                 self.notify.stream_end.notify_waiters();
             }
             StreamEvent::Stopped { stream, code } => {
+                if !state.connection.is_taken(stream) {
+                    // Whoever takes it learns of it then.
+                    state.stream(stream);
+                }
                 if let Some(waiters) = state.streams.get_mut(&stream) {
                     waiters.stopped = Some(code);
                     wake(waiters.writer.take());

@@ -38,6 +38,11 @@ impl Streams {
         Some(StreamId::new(self.side.peer(), dir, index))
     }
 
+    /// Whether the application has a stream: it opened or took it.
+    pub(crate) fn is_taken(&mut self, id: StreamId) -> bool {
+        id.initiator() == self.side || self.remote.of(id).was_accepted(id.index())
+    }
+
     /// Copies bytes into blocks. Returns how many fitted.
     pub(crate) fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
         let stream = self.send.get_mut(&id).ok_or(WriteError::UnknownStream)?;
@@ -145,9 +150,9 @@ impl Streams {
             if self.receiving.credit.has_more() {
                 self.pending.insert(Control::MaxData);
             }
-        } else if self.receiving.credit.is_update_due() || self.receiving.credit.owes_rest() {
+        } else {
             // Nobody is left to be told of the stream, but what was not read of it is free now.
-            self.pending.insert(Control::MaxData);
+            self.tell_credit();
         }
         self.forget_recv_if_over(id);
     }

@@ -81,6 +81,11 @@ impl RemoteStreams {
         Some(self.accepted - 1)
     }
 
+    /// Whether the application has taken the stream of that number.
+    pub(super) fn was_accepted(&self, index: u64) -> bool {
+        index < self.accepted
+    }
+
     /// Whether the application has to be told of new streams; said once.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news)

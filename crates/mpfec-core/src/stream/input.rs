@@ -116,10 +116,7 @@ impl Streams {
                 sbn: symbol.sbn,
             }),
         }
-        if self.receiving.credit.is_update_due() {
-            // Data of stopped streams count as read.
-            self.pending.insert(Control::MaxData);
-        }
+        self.tell_credit();
         Ok(())
     }
 
@@ -146,6 +143,13 @@ impl Streams {
         }
     }
 
+    /// Data of stopped streams count as read: whoever waits for room in the connection is told of it.
+    pub(super) fn tell_credit(&mut self) {
+        if self.receiving.credit.is_update_due() || self.receiving.credit.owes_rest() {
+            self.pending.insert(Control::MaxData);
+        }
+    }
+
     fn count_redundant(&mut self, bytes: u64) {
         self.stats.redundant_symbols += 1;
         self.stats.redundant_bytes += bytes;
@@ -157,6 +161,7 @@ impl Streams {
             stream.on_fin(fin.final_size, &mut self.receiving)?;
             self.wake_reader(fin.stream);
         }
+        self.tell_credit();
         Ok(())
     }
 
@@ -171,9 +176,7 @@ impl Streams {
         } else {
             self.wake_reader(reset.stream);
         }
-        if self.receiving.credit.is_update_due() {
-            self.pending.insert(Control::MaxData);
-        }
+        self.tell_credit();
         Ok(())
     }
 

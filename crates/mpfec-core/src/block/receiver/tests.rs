@@ -226,3 +226,29 @@ fn blocks_too_large_for_the_linear_code_have_no_repair_symbols_of_it() {
         assert_eq!(inserted.is_ok(), is_allowed, "{length}");
     }
 }
+
+#[test]
+fn a_block_may_be_cut_twice_after_some_of_it_was_read() {
+    let block = bytes(3000);
+    let size = |bytes| SymbolSize::new(bytes).unwrap();
+    let mut receiver = BlockReceiver::new(0, size(1000), u64::MAX, None);
+    receiver
+        .insert(esi(0), CodecKind::RaptorQ, &block.slice(..1000))
+        .unwrap();
+    assert_eq!(receiver.take_ready().unwrap(), block[..1000]);
+    receiver.cut(size(600)).unwrap();
+    receiver.cut(size(200)).unwrap();
+    receiver.set_length(3000).unwrap();
+    for index in (0..15).rev() {
+        let start = index as usize * 200;
+        receiver
+            .insert(
+                esi(index),
+                CodecKind::RaptorQ,
+                &block.slice(start..start + 200),
+            )
+            .unwrap();
+    }
+    assert!(receiver.is_complete());
+    assert_eq!(receiver.take_ready().unwrap(), block[1000..]);
+}

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use mpfec_codec::CodecKind;
 use mpfec_sched::SymbolKind;
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::harness::{Faults, Flow, Net, config, limits, now, write_data};
+use super::hostile::{server, uni};
 use crate::component::{FrameWriter, Tokens};
 use crate::config::TransportConfig;
 use crate::id::{Dir, Side, StreamId};
 use crate::stream::{FIRST_SYMBOL_SIZE, ReadError, Rounds, StreamEvent, StreamLimits, Streams};
-use crate::wire::frame::{Frame, Frames};
+use crate::wire::frame::{Frame, Frames, Symbol, SymbolCode};
 use crate::wire::varint;
 
 /// All frames that `streams` has to send, without feedback.
@@ -437,4 +441,62 @@ fn a_block_that_the_next_credit_fills_stays_open_for_a_moment() {
     let (mut streams, _) = scene(window as usize);
     let closes = streams.close_idle_blocks(start, patience);
     assert!(closes && is_closed(&streams), "no more data wait");
+}
+
+#[test]
+fn a_block_that_is_cut_twice_after_it_was_read_does_not_panic() {
+    let mut server = server();
+    let id = uni(0);
+    let of = |size: u16, esi: u32| {
+        Frame::Symbol(Symbol {
+            stream: id,
+            sbn: 0,
+            offset: 0,
+            symbol_size: size,
+            esi,
+            block_length: None,
+            fin: false,
+            code: SymbolCode::RaptorQ,
+            payload: Bytes::from(vec![7; usize::from(size)]),
+        })
+    };
+    server.on_frame(now(), of(1000, 0)).unwrap();
+    assert_eq!(server.read(id, usize::MAX).unwrap().unwrap().len(), 1000);
+    server.on_frame(now(), of(600, 5)).unwrap();
+    server.on_frame(now(), of(200, 3)).unwrap();
+}
+
+proptest! {
+    /// Whatever sizes a peer gives to the symbols of one block, and whenever it is read.
+    #[test]
+    fn symbols_of_all_sizes_are_refused_or_read_once(
+        mut symbols in vec((1..12_u16, 0..6_u32, any::<bool>()), 1..12)
+    ) {
+        // Packets shrink and do not grow again, or the block is refused.
+        symbols.sort_by_key(|&(size, ..)| std::cmp::Reverse(size));
+        let mut server = server();
+        let id = uni(0);
+        let mut read = 0;
+        for (size, esi, is_read) in symbols {
+            let size = size * 100;
+            let symbol = Symbol {
+                stream: id,
+                sbn: 0,
+                offset: 0,
+                symbol_size: size,
+                esi,
+                block_length: None,
+                fin: false,
+                code: SymbolCode::RaptorQ,
+                payload: Bytes::from(vec![7; usize::from(size)]),
+            };
+            if server.on_frame(now(), Frame::Symbol(symbol)).is_err() {
+                break;
+            }
+            while is_read && let Ok(Some(chunk)) = server.read(id, usize::MAX) {
+                read += chunk.len();
+            }
+        }
+        prop_assert!(read <= 6 * 1100, "{read} bytes");
+    }
 }

@@ -16,7 +16,7 @@ use crate::wire::frame::{
 };
 
 /// A server that allows 10 000 bytes on a stream and 15 000 on all.
-fn server() -> Streams {
+pub(super) fn server() -> Streams {
     let config = TransportConfig {
         stream_window: 10_000,
         connection_window: 15_000,
@@ -29,7 +29,7 @@ fn server() -> Streams {
     server
 }
 
-fn uni(index: u64) -> StreamId {
+pub(super) fn uni(index: u64) -> StreamId {
     StreamId::new(Side::Client, Dir::Uni, index)
 }
 

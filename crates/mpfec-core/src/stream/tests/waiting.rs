@@ -111,3 +111,18 @@ fn who_comes_up_against_another_window_says_so() {
     let frames: Vec<_> = Frames::new(payload.into()).map(Result::unwrap).collect();
     assert_eq!(frames, [Frame::DataBlocked(160_000)]);
 }
+
+#[test]
+fn what_arrives_of_a_stopped_stream_makes_room_for_who_waits() {
+    let mut net = net();
+    let gone = net.client.open(Dir::Uni).unwrap();
+    let id = net.client.open(Dir::Uni).unwrap();
+    fill(&mut net);
+    steps(&mut net, 60);
+    // The rest of the window is that of a stream that nobody wants.
+    assert_eq!(net.client.write(gone, &[1; 16_000]), Ok(16_000));
+    assert!(net.client.write(id, &[1; 100]).is_err());
+    net.server.stop(gone, 0);
+    steps(&mut net, 60);
+    assert!(is_woken(&mut net, id));
+}
