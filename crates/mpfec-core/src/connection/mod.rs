@@ -254,8 +254,8 @@ impl Connection {
         self.streams.accept(dir)
     }
 
-    /// Whether the application has a stream: it opened or took it.
-    pub(crate) fn is_taken(&mut self, stream: StreamId) -> bool {
+    /// Whether the application has had a stream: it opened it, or took it with [`Self::accept_stream`].
+    pub fn is_taken(&mut self, stream: StreamId) -> bool {
         self.streams.is_taken(stream)
     }
 

@@ -443,27 +443,29 @@ fn a_block_that_the_next_credit_fills_stays_open_for_a_moment() {
     assert!(closes && is_closed(&streams), "no more data wait");
 }
 
+/// A symbol of the first block of a stream.
+fn sized(stream: StreamId, symbol_size: u16, esi: u32) -> Frame {
+    Frame::Symbol(Symbol {
+        stream,
+        sbn: 0,
+        offset: 0,
+        symbol_size,
+        esi,
+        block_length: None,
+        fin: false,
+        code: SymbolCode::RaptorQ,
+        payload: Bytes::from(vec![7; usize::from(symbol_size)]),
+    })
+}
+
 #[test]
 fn a_block_that_is_cut_twice_after_it_was_read_does_not_panic() {
     let mut server = server();
     let id = uni(0);
-    let of = |size: u16, esi: u32| {
-        Frame::Symbol(Symbol {
-            stream: id,
-            sbn: 0,
-            offset: 0,
-            symbol_size: size,
-            esi,
-            block_length: None,
-            fin: false,
-            code: SymbolCode::RaptorQ,
-            payload: Bytes::from(vec![7; usize::from(size)]),
-        })
-    };
-    server.on_frame(now(), of(1000, 0)).unwrap();
+    server.on_frame(now(), sized(id, 1000, 0)).unwrap();
     assert_eq!(server.read(id, usize::MAX).unwrap().unwrap().len(), 1000);
-    server.on_frame(now(), of(600, 5)).unwrap();
-    server.on_frame(now(), of(200, 3)).unwrap();
+    server.on_frame(now(), sized(id, 600, 5)).unwrap();
+    server.on_frame(now(), sized(id, 200, 3)).unwrap();
 }
 
 proptest! {
@@ -478,19 +480,7 @@ proptest! {
         let id = uni(0);
         let mut read = 0;
         for (size, esi, is_read) in symbols {
-            let size = size * 100;
-            let symbol = Symbol {
-                stream: id,
-                sbn: 0,
-                offset: 0,
-                symbol_size: size,
-                esi,
-                block_length: None,
-                fin: false,
-                code: SymbolCode::RaptorQ,
-                payload: Bytes::from(vec![7; usize::from(size)]),
-            };
-            if server.on_frame(now(), Frame::Symbol(symbol)).is_err() {
+            if server.on_frame(now(), sized(id, 100 * size, esi)).is_err() {
                 break;
             }
             while is_read && let Ok(Some(chunk)) = server.read(id, usize::MAX) {
