@@ -8,7 +8,7 @@ use std::time::Duration;
 use mpfec_core::net::{Connection, Endpoint, usable_interfaces};
 use mpfec_core::{Rng, Secret, ServerConfig, ServerTls, Ticket, TransportConfig};
 
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::args::ListenArgs;
 use crate::client::looks_like_ticket;
@@ -135,6 +135,23 @@ impl Service {
             from: None,
         });
         Ok(())
+    }
+
+    /// How a service for one peer ends, whose first one ended with `result`: others that are under way
+    /// are waited for, and the first failure is what counts.
+    pub(crate) async fn finish<T: 'static>(
+        &self,
+        mut result: Result<(), CliError>,
+        under_way: &mut JoinSet<T>,
+        outcome: impl Fn(Result<T, JoinError>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        self.endpoint.refuse_new();
+        while let Some(ended) = under_way.join_next().await {
+            result = result.and(outcome(ended));
+        }
+        // The peers know; this is only so that they can forget.
+        let _ = tokio::time::timeout(FAREWELL, self.endpoint.wait_idle()).await;
+        result
     }
 
     /// Says so if nobody on another host can use the ticket.
@@ -271,6 +288,8 @@ fn write_ticket(file: &Path, ticket: &Ticket) -> Result<(), CliError> {
 pub(crate) const PORT: u16 = 47_800;
 /// Enough to see that it is a ticket.
 const TICKET_BEGINNING: u64 = 32;
+/// How long to wait for peers at the end.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// Between looks at the wall clock while a ticket is valid, at least and at most.
 const BLINK: Duration = Duration::from_millis(100);
 const GLANCE: Duration = Duration::from_secs(30);

@@ -30,8 +30,9 @@ pub struct TransportConfig {
     /// to 4 GiB. A stream begins with 8 MiB of it, and its window doubles while that is what
     /// holds the peer back. It never shrinks.
     pub stream_window: u64,
-    /// The same for all streams together, which bounds what a peer can make this end keep:
-    /// 64 MiB if not set; from `stream_window` to 4 GiB. A connection begins with 12 MiB of it: one
+    /// The same for all streams together, which bounds what a peer can make this end keep that was not
+    /// read: 64 MiB if not set; from `stream_window` to 4 GiB. What was read of a block that is not complete
+    /// is kept besides, of one block a stream and 1024 symbols at most. A connection begins with 12 MiB of it: one
     /// stream that nobody reads leaves the others something, two stop them until they are read.
     pub connection_window: u64,
     /// Bytes that writers may be ahead of what the peer has received, per connection, at most:

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpfec_core::CloseReason;
 use mpfec_core::net::{Connection, RecvStream, SendStream};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use super::session;
 use crate::args::PerfServerArgs;
@@ -12,7 +12,7 @@ use crate::close::{CloseCode, or_its_reason};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::frame::{self, Hello};
-use crate::output::Event;
+use crate::output::{Event, Output};
 use crate::service::{self, Service};
 
 /// Prints a ticket, and answers those who hold it.
@@ -43,30 +43,35 @@ pub(super) async fn run(context: Context, args: PerfServerArgs) -> Result<(), Cl
                 });
             }
             Some(ended) = sessions.join_next() => {
-                let Ok((from, result)) = ended else { continue };
-                match &result {
-                    Ok(()) => {
-                        complete += 1;
-                        output.say(&format!("measured with {from}"));
-                        output.event(&Event::Complete { ok: true, from: Some(from) });
-                    }
-                    Err(error) if !args.once || !sessions.is_empty() => output.error(error),
-                    Err(_) => {}
-                }
+                let result = outcome(output, ended);
+                complete += u64::from(result.is_ok());
                 // What is under way goes on, and one that has failed is not the one that was waited for.
                 if args.once && (result.is_ok() || sessions.is_empty()) {
-                    service.endpoint.refuse_new();
-                    let mut result = result;
-                    while let Some(ended) = sessions.join_next().await {
-                        result = result.and(ended.map_or(Ok(()), |(_, result)| result));
-                    }
-                    let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
-                    return result;
+                    let rest = |ended| outcome(output, ended);
+                    return service.finish(result, &mut sessions, rest).await;
+                }
+                if let Err(error) = result {
+                    output.error(&error);
                 }
             }
         }
     }
 }
+
+/// Tells of a measurement that went well, and returns how it went.
+fn outcome(output: &Output, ended: Ended) -> Result<(), CliError> {
+    let (from, result) = ended.map_err(|error| CliError::other("a measurement failed", error))?;
+    result?;
+    output.say(&format!("measured with {from}"));
+    output.event(&Event::Complete {
+        ok: true,
+        from: Some(from),
+    });
+    Ok(())
+}
+
+/// A connection that is over: where from, and how it went.
+type Ended = Result<(String, Result<(), CliError>), JoinError>;
 
 /// One connection, from hello to close.
 /// The client may take `patience` to say what it wants.
@@ -116,4 +121,3 @@ async fn hello(connection: &Connection) -> Result<(SendStream, RecvStream, Hello
 
 /// How long a peer may take to say what it wants.
 const HELLO: Duration = Duration::from_secs(10);
-const FAREWELL: Duration = Duration::from_secs(2);

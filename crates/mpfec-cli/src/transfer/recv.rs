@@ -64,14 +64,8 @@ pub(crate) async fn run(context: Context, args: RecvArgs) -> Result<(), CliError
                 };
                 // Others that are under way may be another attempt at what has failed.
                 if args.once && (result.is_ok() || transfers.is_empty()) {
-                    service.endpoint.refuse_new();
-                    let mut result = result;
-                    while let Some(ended) = transfers.join_next().await {
-                        result = result.and(outcome(ended).map(|_| ()));
-                    }
-                    // The peer knows; this is only so that it can forget.
-                    let _ = tokio::time::timeout(FAREWELL, service.endpoint.wait_idle()).await;
-                    return result;
+                    let rest = |ended| outcome(ended).map(|_| ());
+                    return service.finish(result, &mut transfers, rest).await;
                 }
                 if let Err(error) = result {
                     receiver.context.output.error(&error);

@@ -109,6 +109,25 @@ fn so_many_bytes_are_measured_in_either_direction() {
 }
 
 #[test]
+fn a_server_of_one_measurement_ends_no_other_that_is_under_way() {
+    let (server, ticket) = serve(&ONCE);
+    let ticket = ticket.to_string();
+    let client = |seconds| {
+        let words = ["perf", "client", "--json", "--rate", "3", "--warmup", "0"];
+        Mpfec::start(words.iter().chain(&["--time", seconds, &ticket]))
+    };
+    let long = client("6");
+    long.wait_for("progress", |line| line["bytes"].as_u64() > Some(0));
+    result(&client("1").end(LONG));
+    result(&long.end(LONG));
+    let served = server.end(LONG);
+    assert_eq!(served.code, Some(0), "{served:#?}");
+    let done = served.lines().into_iter();
+    let done = done.filter(|line| line["type"] == "done").count();
+    assert_eq!(done, 2, "{served:#?}");
+}
+
+#[test]
 fn progress_shows_what_a_slow_link_has_carried_and_not_what_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("slow.toml");

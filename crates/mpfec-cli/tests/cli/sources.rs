@@ -47,6 +47,18 @@ fn a_source_without_permission_is_told_before_anything_is_sent() {
 }
 
 #[test]
+fn a_path_that_cannot_be_sent_is_named() {
+    let receiver = Receiver::start(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().join("top");
+    let deep = (0..64).fold(top.clone(), |path, _| path.join("d"));
+    fs::create_dir_all(&deep).unwrap();
+    let ended = send(&receiver.ticket, &[top.as_os_str()]).end(LONG);
+    ended.failed(3, &["top/d/d/d", "65 components"]);
+    assert_eq!(fs::read_dir(receiver.dir.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_name_for_standard_input_that_is_none_is_a_wrong_argument() {
     let receiver = Receiver::start(&[]);
     let ticket = receiver.ticket.to_string();

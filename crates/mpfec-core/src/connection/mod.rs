@@ -255,7 +255,7 @@ impl Connection {
     }
 
     /// Whether the application has had a stream: it opened it, or took it with [`Self::accept_stream`].
-    pub fn is_taken(&mut self, stream: StreamId) -> bool {
+    pub fn is_taken(&self, stream: StreamId) -> bool {
         self.streams.is_taken(stream)
     }
 

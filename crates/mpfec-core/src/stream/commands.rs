@@ -39,8 +39,12 @@ impl Streams {
     }
 
     /// Whether the application has a stream: it opened or took it.
-    pub(crate) fn is_taken(&mut self, id: StreamId) -> bool {
-        id.initiator() == self.side || self.remote.of(id).was_accepted(id.index())
+    pub(crate) fn is_taken(&self, id: StreamId) -> bool {
+        let remote = match id.dir() {
+            Dir::Bi => &self.remote.bi,
+            Dir::Uni => &self.remote.uni,
+        };
+        id.initiator() == self.side || remote.was_accepted(id.index())
     }
 
     /// Copies bytes into blocks. Returns how many fitted.
